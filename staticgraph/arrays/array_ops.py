@@ -15,6 +15,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, string
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.conversions import stands_for_tensor
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, broadcast, normalize_axis
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -278,6 +279,7 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         times[axis + 1] = int(counts.reshape(()))
         spread = tile(expand_dims(input, axis + 1), times)
         sizes = shape(input)
+        count_more(input.graph, 3)
         return reshape(spread, concat([sizes[:axis], [-1], sizes[axis + 1 :]], 0))
 
 

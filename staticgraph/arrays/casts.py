@@ -22,6 +22,7 @@ from staticgraph.compiler.graph.dtypes import (
     string,
 )
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 
@@ -77,7 +78,9 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "saturate_cast", [value]) as scope:
         value = convert_to_tensor(value, name="value")
         source = value.dtype
-        if not (source.is_floating and wanted.is_integer):  # there, a cast saturates by itself
+        if source.is_floating and wanted.is_integer:  # there, a cast saturates by itself
+            count_more(value.graph, 4)  # TensorFlow's bounds, each with a constant
+        else:
             if source.min < wanted.min:
                 value = ops.maximum(value, constant(wanted.min, source, name="min"))
             if source.max > wanted.max:

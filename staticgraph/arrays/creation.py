@@ -251,6 +251,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         axes = list(enumerate(vectors))
         if indexing == "xy" and len(vectors) > 1:
             axes = [(1, vectors[0]), (0, vectors[1]), *axes[2:]]
+            count_more(vectors[0].graph, 4)  # TensorFlow shapes the first two anew
         spread = [reshape(v, [-1 if d == axis else 1 for d, _ in enumerate(vectors)]) for axis, v in axes]
         lengths = {axis: size(v) for axis, v in axes}
         full = ones([lengths[d] for d in sorted(lengths)], vectors[0].dtype if vectors else float32)

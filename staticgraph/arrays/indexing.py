@@ -170,6 +170,7 @@ def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     with checked("batch_gather"):
         require(indices.type.rank, "the indices must have a known rank of at least 1")
     batch = indices.shape.ndims - 1
+    count_more(indices.graph, 40)  # TensorFlow makes positions in a matrix
     return ops.gather(params, indices, axis=batch, batch_dims=batch, name=name or "BatchGather")
 
 

@@ -10,6 +10,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64
 from staticgraph.compiler.graph.errors import misuse, require
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 
@@ -117,6 +118,7 @@ def searchsorted(
 def _ordered(values: Any, axis: Any, direction: str, output: int) -> Tensor:
     """All elements by `top_k`: of their opposites for ascending order, and with `axis` moved to the end."""
     axis = convert_to_tensor(axis, name="axis")
+    count_more(axis.graph, 5)  # the length of an axis, and the axis compared with the last
     values = convert_to_tensor(values, name="values")
     with checked("sort"):
         require(

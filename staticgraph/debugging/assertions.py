@@ -12,7 +12,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32, string
 from staticgraph.compiler.graph.errors import DtypeError, InvalidArgumentError, misuse
-from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.summaries import first_elements
 from staticgraph.debugging.tensor_queries import get_static_value
@@ -100,7 +100,6 @@ def check(
 ) -> Operation:
     """An assertion that fails now if `known`, what is known of the condition already, is False."""
     parts = [message, *data] if message else list(data)
-    count_more(condition.graph, 0 if message else 2)  # TensorFlow shows an empty message
     if known is not None and not np.all(known):
         raise misuse(InvalidArgumentError, "\n".join(map(_known_text, parts)))
     return Assert(condition, parts, summarize=summarize)

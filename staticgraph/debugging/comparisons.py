@@ -15,6 +15,7 @@ import numpy as np
 from staticgraph.building.framework import graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor, no_op
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.debugging.assertions import Assert, check
 from staticgraph.debugging.tensor_queries import get_static_value
@@ -75,6 +76,7 @@ def _compare(
     with graph_of([x, y]).as_default(), name_scope(name, what, [x, y]):
         x = convert_to_tensor(x, name="x")
         if y is None:
+            count_more(x.graph, 0 if message else 2)  # TensorFlow shows an empty message
             y, other, shown = convert_to_tensor(0, dtype=x.dtype), "0", _shown(x=x)
         else:
             y = convert_to_tensor(y, name="y")

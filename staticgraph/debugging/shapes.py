@@ -12,6 +12,7 @@ from staticgraph.building.inputs import convert_to_tensor, group, no_op
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
@@ -97,6 +98,7 @@ def _check_rank(
                 numbers = ", ".join(map(str, known))
                 text = f"{x.name} must have {relation} {numbers}, and has shape {x.shape}"
                 raise _violation(text, x, message)
+            count_more(x.graph, len(ranks) == 1)  # TensorFlow also notes the rank that was found
             return no_op(name="static_checks_determined_all_ok")
         if data is None:
             data = [f"Tensor {x.name} must have {relation}", *wanted, "Received shape: ", shape(x)]

@@ -7,7 +7,9 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.nn.convolutions import spreading_to_batch
 
 _FORMATS = {
     ("channels_last", 1): "NWC",
@@ -75,6 +77,8 @@ def convolve(x: Any, kernel: Any, strides: Any, padding: str, data_format: str, 
         pairs = [[0, 0], before, [0, 0]] if order.endswith("C") else [[0, 0], [0, 0], before]
         x, padding = ops.pad(x, paddings=pairs), "valid"
     steps, rates = per_axis(strides, rank, order), per_axis(dilation, rank, order)
+    apart = spreading_to_batch(x, padding, dilation, order)
+    count_more(kernel.graph, apart - 1 if apart else 0)
     convolution = getattr(nn, f"conv{rank}d")
     return convolution(x, kernel, steps, padding.upper(), data_format=order, dilations=rates)
 

@@ -10,9 +10,12 @@ from typing import Any
 from staticgraph.arrays.casts import of_dtype, widened
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import constants, counts_as
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float64, int32, int64
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_max, reduce_prod
 
@@ -137,6 +140,7 @@ def histogram_fixed_width_bins(
         return ops.cast(ops.minimum(ops.maximum(number, 0.0), last), dtype=as_dtype(dtype))
 
 
+@counts_as(1, "values", "value_range", "nbins")
 def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
 ) -> Tensor:
@@ -179,7 +183,16 @@ def confusion_matrix(
     >>> sg.confusion_matrix([0, 1, 2], [0, 2, 2], num_classes=3).shape.as_list()
     [3, 3]
     """
-    with name_scope(name, "confusion_matrix", [labels, predictions, num_classes, weights]):
+    # TensorFlow asserts that labels and predictions are in range.
+    counts = 60 + constants(labels, predictions) if num_classes is None else 102
+    if num_classes is not None:
+        counts += constants(labels, predictions, num_classes)
+    counts += sum(getattr(x, "dtype", None) is not int64 for x in (labels, predictions))  # which are cast
+    counts += constants(weights) - 2 * (weights is not None)
+    with (
+        name_scope(name, "confusion_matrix", [labels, predictions, num_classes, weights]),
+        counted_as(get_default_graph(), counts),
+    ):
         labels = ops.cast(convert_to_tensor(labels, name="labels"), dtype=int64)
         predictions = ops.cast(convert_to_tensor(predictions, name="predictions"), dtype=int64)
         if num_classes is None:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from staticgraph.building.framework import checked, get_default_graph, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse, require
-from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
+from staticgraph.compiler.graph.recording.op_count import (
+    BackwardCount,
+    count_backward,
+    count_more,
+    counted_as,
+)
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -400,6 +407,7 @@ def convolution(
     needed("convolution", filter=filter, padding=padding)
     filter = convert_to_tensor(filter, name="filter")
     with name_scope(name, "convolution", [input, filter]):
+        count_more(filter.graph, spreading_to_batch(input, padding, dilation_rate, data_format))
         match filter.shape.ndims:
             case 3:
                 return conv1d(
@@ -414,10 +422,28 @@ def convolution(
         )
 
 
+def spreading_to_batch(inputs: Any, padding: str, rate: Any, data_format: str | None) -> int:
+    """Return the number of operations by which TensorFlow makes a batch of what a filter with distant taps
+    sees, and images of it again.
+
+    Args:
+        inputs: What is convolved.
+        padding: 'SAME' or 'VALID', which pads less.
+        rate: The distances of the taps, of all axes or of each.
+        data_format: The order of the axes of `inputs`, or None for channels at the end.
+    """
+    if rate is None or (np.asarray(rate) == 1).all():
+        return 0
+    sizes = inputs.type.shape or (None,) if isinstance(inputs, Tensor) else np.shape(inputs)
+    spatial = sizes[2:] if data_format is not None and data_format.startswith("NC") else sizes[1:-1]
+    return 11 + (padding.upper() == "SAME") + (63 if None in spatial else 0)
+
+
 def atrous_conv2d(value: Any, filters: Any, rate: int, padding: str, name: str | None = None) -> Tensor:
     """`conv2d` with the taps of the filter `rate` elements apart, along height and width."""
-    with counted_as(get_default_graph(), 13):
+    with counted_as(get_default_graph(), 1):
         outputs = conv2d(value, filters, 1, padding, dilations=rate, name=name)
+    count_more(outputs.graph, spreading_to_batch(value, padding, rate, None))
     count_backward(outputs, BackwardCount(2, added=True))  # space to batch, and back
     return outputs
 

@@ -14,6 +14,8 @@ from staticgraph.building.inputs import constant, convert_to_tensor, identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
@@ -59,7 +61,8 @@ def ctc_loss(
         raise misuse(TypeError, f"ctc_loss(labels): a SparseTensor is needed, not {labels!r}")
     if (inputs is None) == (logits is None):
         raise misuse(ValueError, "ctc_loss: give either inputs or logits")
-    with name_scope(None, "CTCLoss"):
+    counts = 1 if time_major else 3
+    with name_scope(None, "CTCLoss"), counted_as(get_default_graph(), counts):
         scores = convert_to_tensor(inputs if logits is None else logits)
         if scores.shape.ndims not in (None, 3):
             text = f"ctc_loss(inputs): logits must have the shape [time, batch, classes], not {scores.shape}"

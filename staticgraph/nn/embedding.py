@@ -12,6 +12,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.clip import root_of_squares
 from staticgraph.mathematics.math_ops import add_n
@@ -57,6 +58,10 @@ def embedding_lookup(
             rows = _parted(tables, ids, partition_strategy)
         else:  # parts whose sizes data decide would be done in Python, round for round
             rows = ops.gather(_joined(tables, partition_strategy), ids, axis=0, name=scope)
+        if len(tables) > 1:
+            count_more(rows.graph, -6 if partition_strategy == "mod" else -3)
+        if max_norm is not None:
+            count_more(rows.graph, 4)
         rows = ops.identity(rows, name="Identity") if max_norm is None else rows
         return rows if max_norm is None else _clipped(rows, ids, max_norm)
 

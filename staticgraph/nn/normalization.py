@@ -15,6 +15,7 @@ from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -81,7 +82,8 @@ def weighted_moments(
         given = convert_to_tensor(x, name="x")
         x = widened(given)
         weights = of_dtype(convert_to_tensor(frequency_weights, name="frequency_weights"), x.dtype)
-        everywhere = weights + ops.zeros_like(x)
+        with counted_as(x.graph, 1):
+            everywhere = weights + ops.zeros_like(x)
         total = reduce_sum(everywhere, axes, keepdims=True, name="sum_of_weights")
         share = ops.reciprocal(total)
         mean = reduce_sum(weights * x, axes, keepdims=True) * share
@@ -109,6 +111,7 @@ def sufficient_statistics(
         if None in sizes:
             shape = ops.shape_of(x, out_type=int32, name="Shape")
             count = ops.cast(ops.reduce_prod(ops.gather(shape, np.array(axes, np.int32))), dtype=x.dtype)
+            count_more(x.graph, 1)  # the axes of the product
         else:
             count = convert_to_tensor(float(np.prod(sizes)), dtype=x.dtype, name="count")
         shift = None if shift is None else convert_to_tensor(shift, dtype=x.dtype, name="shift")

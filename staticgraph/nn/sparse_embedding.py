@@ -11,6 +11,8 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_prod
 from staticgraph.nn.embedding import embedding_lookup
@@ -21,6 +23,7 @@ from staticgraph.state.variables import parts_of
 __all__ = ["embedding_lookup_sparse", "safe_embedding_lookup_sparse"]
 
 _COMBINERS = ("sum", "mean", "sqrtn")
+_WEIGHTED = {"sum": 24, "mean": 26, "sqrtn": 29}  # TensorFlow's operations, with weights
 
 
 def embedding_lookup_sparse(
@@ -47,7 +50,12 @@ def embedding_lookup_sparse(
     combiner = combiner or "mean"
     ids = as_sparse(sp_ids)
     weights = None if sp_weights is None else as_sparse(sp_weights).values
-    with name_scope(name, "embedding_lookup_sparse", [ids]), checked("embedding_lookup_sparse"):
+    graph = get_default_graph()
+    with (
+        name_scope(name, "embedding_lookup_sparse", [ids]),
+        checked("embedding_lookup_sparse"),
+        counted_as(graph, 10 if weights is None else _WEIGHTED.get(combiner, 0)),
+    ):
         require(combiner in _COMBINERS, f"combiner {combiner!r} is not one of {', '.join(_COMBINERS)}")
         rows = ids.indices[:, 0]
         found = embedding_lookup(params, ids.values, partition_strategy, max_norm=max_norm)
@@ -79,7 +87,7 @@ def safe_embedding_lookup_sparse(
     """
     ids = as_sparse(sparse_ids)
     weights = None if sparse_weights is None else as_sparse(sparse_weights)
-    with name_scope(name, "embedding_lookup", [ids]):
+    with name_scope(name, "embedding_lookup", [ids]), counted_as(get_default_graph(), 62):
         rank, lead = ids.rank, ids.dense_shape[:-1]
         flat = ops.concat([ops.reshape(reduce_prod(lead), shape=(1,)), ids.dense_shape[-1:]], axis=0)
         ids = reshape(ids, flat)

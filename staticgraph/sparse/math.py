@@ -10,9 +10,12 @@ from staticgraph.arrays.array_ops import one_of
 from staticgraph.arrays.indexing import unique, where
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import constants, counts_as
 from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, require
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_prod
 from staticgraph.sparse.structure import is_axis, places, positions, reorder, retain
@@ -31,6 +34,7 @@ __all__ = [
 ]
 
 
+@counts_as(1, "b")
 def matmul(
     sp_a: Any, b: Any, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None
 ) -> Tensor:
@@ -128,7 +132,8 @@ def reduce_sum(
 ) -> Tensor:
     """The sum over `axis` (all), as a dense tensor; with `keepdims` these axes stay, with size one."""
     axis, kept = _arguments(axis, keepdims, reduction_axes, keep_dims)
-    return _reduced(ops.unsorted_segment_sum, sp_input, axis, kept, "SparseReduceSum")
+    with counted_as(get_default_graph(), 5 if axis is None else 1 + constants(axis)):
+        return _reduced(ops.unsorted_segment_sum, sp_input, axis, kept, "SparseReduceSum")
 
 
 def reduce_max(
@@ -167,6 +172,7 @@ def reduce_max_sparse(
     return _reduced_sparse(ops.unsorted_segment_max, sp_input, axis, kept, "SparseReduceMaxSparse")
 
 
+@counts_as(1)
 def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
     """The softmax over the elements that are stored of each row along the last axis."""
     x = as_sparse(sp_input)

@@ -16,6 +16,7 @@ from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.arrays.indexing import boolean_mask, where
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import counts_as
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, float32, int32, int64
 from staticgraph.compiler.graph.errors import misuse
@@ -56,6 +57,7 @@ def is_axis(x: SparseTensor, *axes: int) -> Tensor:
     return reduce_any(ops.equal(ops.expand_dims(numbers, axis=1), wanted), axis=1)
 
 
+@counts_as(2)
 def to_dense(
     sp_input: Any, default_value: Any = None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
@@ -71,6 +73,7 @@ def to_dense(
     return made
 
 
+@counts_as(1, "sparse_indices", "output_shape", "sparse_values", "default_value")
 def sparse_to_dense(
     sparse_indices: Any,
     output_shape: Any,
@@ -142,6 +145,7 @@ def eye(
         return SparseTensor(stack([numbers, numbers], axis=1), ones, stack([rows, columns]))
 
 
+@counts_as(2)
 def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
     """The same tensor with its places in row-major order."""
     x = as_sparse(sp_input)
@@ -151,6 +155,7 @@ def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
         return SparseTensor(indices, values, x.dense_shape)
 
 
+@counts_as(17, "perm")
 def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
     """Axis i of the result is axis perm[i] of the input; without `perm` the axes are reversed."""
     x = as_sparse(sp_input)
@@ -162,6 +167,7 @@ def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> Spars
         return reorder(SparseTensor(indices, x.values, sizes))
 
 
+@counts_as(4, "shape")
 def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     """The same elements in row-major order in another shape. One size may be -1: it follows from the others.
 
@@ -193,6 +199,7 @@ def expand_dims(sp_input: Any, axis: int | None = None, name: str | None = None)
         return SparseTensor(joined(indices, axis=1), x.values, joined(sizes, axis=0))
 
 
+@counts_as(2)
 def concat(
     axis: int,
     sp_inputs: Any,
@@ -222,6 +229,7 @@ def concat(
         return reorder(SparseTensor(joined(indices, axis=0), joined([x.values for x in tensors], 0), shape))
 
 
+@counts_as(1, "start", "size")
 def slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
     """The box of size[i] elements from start[i] on along each axis i, or as many as there are."""
     x = as_sparse(sp_input)
@@ -233,6 +241,7 @@ def slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> Spar
         return retain(SparseTensor(moved, x.values, left), reduce_all(inside, axis=1))
 
 
+@counts_as(1, "axis")
 def split(
     keyword_required: Any = None,
     sp_input: Any = None,
@@ -262,6 +271,7 @@ def split(
         return parts
 
 
+@counts_as(8)
 def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     """The elements for which the vector `to_retain` is True; a run compiles anew for another vector."""
     x = as_sparse(sp_input)
@@ -269,6 +279,7 @@ def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     return SparseTensor(boolean_mask(x.indices, wanted), boolean_mask(x.values, wanted), x.dense_shape)
 
 
+@counts_as(11, "new_shape")
 def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """The same elements in another, no smaller shape; by default in the smallest that holds them."""
     x = as_sparse(sp_input)
@@ -276,6 +287,7 @@ def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     return SparseTensor(x.indices, x.values, smallest if new_shape is None else new_shape)
 
 
+@counts_as(3, "mask_indices")
 def mask(a: Any, mask_indices: Any, name: str | None = None) -> IndexedSlices:
     """IndexedSlices without the rows `mask_indices`."""
     with name_scope(name, "sparse_mask", [a.values, mask_indices]):
@@ -285,6 +297,7 @@ def mask(a: Any, mask_indices: Any, name: str | None = None) -> IndexedSlices:
         return IndexedSlices(boolean_mask(a.values, kept), boolean_mask(a.indices, kept), a.dense_shape)
 
 
+@counts_as(1, "default_value")
 def fill_empty_rows(
     sp_input: Any, default_value: Any, name: str | None = None
 ) -> tuple[SparseTensor, Tensor]:

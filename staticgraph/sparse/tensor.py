@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
 from staticgraph.compiler.graph.errors import DtypeError, ShapeError, misuse, require, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.static_value import static_value
@@ -258,7 +259,8 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     else:
         known = TensorShape(shape).as_list()
         rank, given = len(known), [-1 if n is None else n for n in known]
-        default = convert_to_tensor(given, dtype=int64, name=f"{base}/shape_default")
-        sizes = placeholder_with_default(default, [rank], name=f"{base}/shape")
+        with counted_as(get_default_graph(), 1):  # a constant, or a placeholder without a default
+            default = convert_to_tensor(given, dtype=int64, name=f"{base}/shape_default")
+            sizes = placeholder_with_default(default, [rank], name=f"{base}/shape")
     values = placeholder(dtype, [None], name=f"{base}/values")
     return SparseTensor(placeholder(int64, [None, rank], name=f"{base}/indices"), values, sizes)

@@ -9,6 +9,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.opdef import METHODS
+from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
 from staticgraph.compiler.graph.tensor import Tensor
 
 _SLICED = ("strided_slice", "pick")
@@ -43,6 +44,7 @@ class VariableSlice(Tensor):
         variable, key = self.graph.attached[VariableSlice][self]
         with self.graph.name_scope(f"{name}/" if name else f"{self.op.name}/_assign/") as scope:
             given = convert_to_tensor(value, variable.dtype, name="value")
+            start = op_count(self.graph)
             if not given.shape.is_compatible_with(self.shape) or given.shape.ndims != self.shape.ndims:
                 text = f"{variable.name}[...] has shape {self.shape}, and the value {given.shape}"
                 hint = "nothing is broadcast: broadcast_to does"
@@ -51,6 +53,7 @@ class VariableSlice(Tensor):
             sizes = variable.shape.as_list()
             if not parts:
                 whole: Tensor = variable.changed(ops.assign, ops.reshape(given, shape=sizes), name=scope)
+                set_op_count(self.graph, start + 1)
                 return whole
             indices = _combined([_places(part, sizes[axis]) for axis, part in enumerate(parts)])
 
@@ -61,6 +64,7 @@ class VariableSlice(Tensor):
             count = ops.reshape(ops.shape_of(indices)[:1], shape=[1])
             rows = ops.reshape(given, shape=ops.concat([count, row], axis=0) if row else [-1])
             made: Tensor = variable.changed(write, rows, name=scope)
+            set_op_count(self.graph, start + 1)  # TensorFlow's assignment takes slices
             return made
 
 

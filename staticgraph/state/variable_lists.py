@@ -11,6 +11,8 @@ from staticgraph.building.framework import GraphKeys, get_collection
 from staticgraph.building.inputs import group
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
@@ -144,7 +146,9 @@ def report_uninitialized_variables(
     var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
     """The names of those variables, of all by default, that have no value yet: a vector of strings."""
-    return ops.report_uninitialized([v.handle for v in _given_or_all(var_list)], name=name)
+    listed = _given_or_all(var_list)
+    with counted_as(get_default_graph(), 30 + len(listed)):  # the names of those for which a vector has True
+        return ops.report_uninitialized([v.handle for v in listed], name=name)
 
 
 @host(tf="Rank", type=lambda x: TensorType(int32, ()), name="rank_of_read")

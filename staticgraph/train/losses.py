@@ -329,6 +329,7 @@ def mean_pairwise_squared_error(
     with name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
         y, p = _pair(labels, predictions)
         difference = widened(ops.subtract(p, y))
+        count_more(p.graph, 29)  # the checks of TensorFlow's weights and numbers present
         weights = of_dtype(convert_to_tensor(weights), difference.dtype)
         _check_weights(weights, y)
         within = tuple(range(1, len(difference.shape)))

@@ -9,9 +9,12 @@ from typing import Any
 from staticgraph.arrays.casts import of_dtype
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import constants
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, int32, int64
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.random_numbers import random_ops
 
@@ -104,6 +107,7 @@ def inverse_time_decay(
     with name_scope(name, "InverseTimeDecay", [learning_rate, global_step]) as scope:
         rate = _rate(learning_rate, global_step)
         base = of_dtype(convert_to_tensor(decay_rate), rate.dtype)
+        count_more(rate.graph, 1)  # the one, cast
         return ops.realdiv(rate, 1.0 + base * _elapsed(rate, global_step, decay_steps, staircase), name=scope)
 
 
@@ -124,7 +128,13 @@ def piecewise_constant(
             ValueError,
             f"{len(boundaries)} boundaries separate {len(boundaries) + 1} values, {len(values)} were given",
         )
-    with name_scope(name, "PiecewiseConstant", [x, *boundaries, *values]):
+    # TensorFlow's `case` of all ranges, which must not overlap, makes a branch within a branch for each.
+    number, given = len(boundaries), constants(*boundaries, *values)
+    counts = number * number + 11 * number + 25 + given
+    with (
+        name_scope(name, "PiecewiseConstant", [x, *boundaries, *values]),
+        counted_as(get_default_graph(), counts),
+    ):
         position = convert_to_tensor(x)
         limits = [_limit(b, position) for b in boundaries]
         levels = [convert_to_tensor(v) for v in values]
@@ -135,7 +145,8 @@ def piecewise_constant(
         chosen = levels[-1]
         for limit, level in reversed(list(zip(limits, levels, strict=False))):
             chosen = ops.select(position <= limit, level, chosen)
-        return chosen
+    count_more(chosen.graph, sum(limit.op.type == "Cast" for limit in limits))
+    return chosen
 
 
 def _limit(boundary: Any, x: Tensor) -> Tensor:
@@ -166,6 +177,7 @@ def polynomial_decay(
     """
     with name_scope(name, "PolynomialDecay", [learning_rate, global_step, end_learning_rate, power]) as scope:
         rate = _rate(learning_rate, global_step)
+        count_more(rate.graph, 6 if cycle else 1)
         end, exponent, step, steps = _numbers(rate.dtype, end_learning_rate, power, global_step, decay_steps)
         if cycle:
             rounds = ops.select(
@@ -204,6 +216,7 @@ def cosine_decay_restarts(
             rate.dtype, global_step, first_decay_steps, t_mul, m_mul, alpha
         )
         elapsed = step / first
+        count_more(rate.graph, 5)  # branches in TensorFlow
         same = ops.equal(longer, 1.0)
         # Where all periods are equally long the series has no closed form; 2 keeps its branch finite.
         ratio = ops.select(same, convert_to_tensor(2.0, rate.dtype), longer)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.recording.op_count import count_more, counted_as, op_count, set_op_count
+from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.image.color import adjust_hue, adjust_saturation
 from staticgraph.domains.image.geometry import mirrored
 from staticgraph.domains.image.intensity import adjust_brightness, adjust_contrast
-from staticgraph.domains.image.shapes import as_image
+from staticgraph.domains.image.shapes import checked_image
 from staticgraph.random_numbers.random_ops import random_uniform
 
 __all__ = [
@@ -44,17 +43,20 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
 
 def _random_flip(image: Any, axis: int, seed: int | None, call: str) -> Tensor:
     with name_scope(None, call, [image]):
-        image = as_image(image, call)
+        image = checked_image(image, call)
+        start = op_count(image.graph)
         if image.type.rank == 3:
-            start = op_count(image.graph)
-            count_more(image.graph, 1)
             chosen = ops.less(random_uniform([], 0, 1.0, seed=seed), 0.5)
             made = ops.select(chosen, mirrored(image, axis), image)
-            set_op_count(image.graph, start + 19)  # a branch in TensorFlow
+            set_op_count(image.graph, start + 18)  # a branch in TensorFlow
             return made
-        drawn = random_uniform([size_of(image, 0)], 0, 1.0, seed=seed)
+        size = size_of(image, 0)
+        set_op_count(image.graph, start + 5)  # the size, taken from the shape
+        drawn = random_uniform([size], 0, 1.0, seed=seed)
         chosen = ops.reshape(ops.greater(drawn, 0.5), shape=(-1, 1, 1, 1))
-        return ops.select(chosen, mirrored(image, axis), image)
+        made = ops.select(chosen, mirrored(image, axis), image)
+        set_op_count(image.graph, start + 25)  # TensorFlow adds both, each times 0 or 1
+        return made
 
 
 def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
@@ -66,12 +68,12 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
 
 def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_contrast` by a factor from [lower, upper). ValueError unless 0 <= lower < upper."""
-    return _counted(adjust_contrast, image, _factor("random_contrast", lower, upper, seed))
+    return adjust_contrast(image, _factor("random_contrast", lower, upper, seed))
 
 
 def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """`adjust_saturation` by a factor from [lower, upper). ValueError unless 0 <= lower < upper."""
-    return _counted(adjust_saturation, image, _factor("random_saturation", lower, upper, seed))
+    return adjust_saturation(image, _factor("random_saturation", lower, upper, seed))
 
 
 def _factor(call: str, lower: float, upper: float, seed: int | None) -> Tensor:
@@ -85,10 +87,4 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     """`adjust_hue` by a number from [-max_delta, max_delta). ValueError unless that is in [0, 0.5]."""
     with checked("random_hue"):
         require(0 <= max_delta <= 0.5, f"max_delta is {max_delta}, and must be between 0 and 0.5")
-    return _counted(adjust_hue, image, random_uniform([], -max_delta, max_delta, seed=seed))
-
-
-def _counted(adjust: Callable[[Any, Tensor], Tensor], image: Any, by: Tensor) -> Tensor:
-    """`adjust(image, by)`, with as many operations as TensorFlow's, which has one for each kind of change."""
-    with counted_as(by.graph, 2):
-        return adjust(image, by)
+    return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))

@@ -14,6 +14,7 @@ from staticgraph.arrays.casts import cast
 from staticgraph.arrays.creation import range as numbers
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import counts_as
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int32
@@ -78,6 +79,7 @@ _PALETTE = np.array(
 )
 
 
+@counts_as(1, "images", "boxes", "colors")
 def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors: Any = None) -> Tensor:
     """A batch of images with the outlines of `boxes` [batch, boxes, 4] in them, one pixel wide.
 
@@ -134,6 +136,7 @@ class SampledBox(NamedTuple):
     bboxes: Tensor
 
 
+@counts_as(1, "image_size", "bounding_boxes", "min_object_covered")
 def sample_distorted_bounding_box(
     image_size: Any,
     bounding_boxes: Any,

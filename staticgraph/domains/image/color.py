@@ -14,9 +14,11 @@ from staticgraph.arrays.array_ops import stack, tile
 from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import constants, counts_as, known_sizes
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.image.intensity import convert_image_dtype, in_floating
 from staticgraph.linear_algebra.linalg import tensordot
@@ -62,7 +64,9 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
     """
     with name_scope(name, "rgb_to_grayscale", [images]) as scope:
         images = _colored(images, "rgb_to_grayscale")
-        gray = ops.reduce_sum(convert_image_dtype(images, float32) * _LUMA, axis=-1, keepdims=True)
+        bright = convert_image_dtype(images, float32)
+        with counted_as(images.graph, 14 if known_sizes(images) else 28):  # a tensordot, and a new axis
+            gray = ops.reduce_sum(bright * _LUMA, axis=-1, keepdims=True)
         return convert_image_dtype(gray, images.dtype, name=scope)
 
 
@@ -72,7 +76,8 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
         images = _colored(images, "grayscale_to_rgb", channels=1)
         with checked("grayscale_to_rgb"):
             require(images.type.rank is not None, "the rank of the images must be known")
-        return tile(images, [*(1 for _ in (images.type.shape or ())[:-1]), 3], name=scope)
+        with counted_as(images.graph, 14 if known_sizes(images) else 46):
+            return tile(images, [*(1 for _ in (images.type.shape or ())[:-1]), 3], name=scope)
 
 
 def _changed_base(images: Any, matrix: list[list[float]], call: str) -> Tensor:
@@ -126,6 +131,7 @@ def _of_hue(hue: Tensor, low: Tensor, high: Tensor) -> Tensor:
     return stack([low + clip_by_value(x, 0.0, 1.0) * (high - low) for x in (red, green, blue)], axis=-1)
 
 
+@counts_as(1, "images")
 def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
     """Red, green and blue in [0, 1] as hue, saturation and value in [0, 1].
 
@@ -143,6 +149,7 @@ def _saturation(low: Tensor, high: Tensor) -> Tensor:
     return ops.select(ops.greater(high, 0.0), found, ops.zeros_like(found))
 
 
+@counts_as(1, "images")
 def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """The inverse of `rgb_to_hsv`."""
     with name_scope(name, "HSVToRGB", [images]):
@@ -163,7 +170,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
             hue, low, high = _hue_and_range(x)
             return _of_hue(ops.floormod(hue + cast(delta, x.dtype), 1.0), low, high)
 
-        return in_floating(_colored(image, "adjust_hue"), change)
+        return in_floating(_colored(image, "adjust_hue"), change, counts=1 + constants(delta))
 
 
 def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
@@ -175,4 +182,5 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
             scaled = _saturation(low, high) * cast(saturation_factor, x.dtype)
             return _of_hue(hue, high * (1.0 - clip_by_value(scaled, 0.0, 1.0)), high)
 
-        return in_floating(_colored(image, "adjust_saturation"), change)
+        counts = 1 + constants(saturation_factor)
+        return in_floating(_colored(image, "adjust_saturation"), change, counts=counts)

@@ -6,8 +6,11 @@ from typing import Any
 
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import constants
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, uint8
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.image import file_ops
 from staticgraph.domains.image.intensity import convert_image_dtype
@@ -97,9 +100,11 @@ def decode_image(
     A GIF file gives [frames, height, width, 3], so the rank is not known, or its first frame unless
     `expand_animations`. `dtype` may be uint8, uint16, or floating, for numbers in [0, 1].
     """
-    with name_scope(name, "decode_image"):
+    wanted = as_dtype(dtype)
+    counts = 76 if wanted is uint8 else 84  # TensorFlow has a branch for each kind of file, and converts
+    with name_scope(name, "decode_image"), counted_as(get_default_graph(), counts + constants(contents)):
         return file_ops.decode_image(
-            contents, channels=channels or 0, dtype=as_dtype(dtype), expand_animations=expand_animations
+            contents, channels=channels or 0, dtype=wanted, expand_animations=expand_animations
         )
 
 
@@ -168,9 +173,10 @@ def adjust_jpeg_quality(image: Any, jpeg_quality: Any, name: str | None = None) 
     """`image` as it is after being written to a JPEG file of this quality and read again."""
     with name_scope(name, "adjust_jpeg_quality", [image]):
         image = convert_to_tensor(image, name="image")
-        pixels = convert_image_dtype(image, uint8, saturate=True)
-        made = file_ops.adjust_jpeg_quality(pixels, jpeg_quality)
-        return convert_image_dtype(made, image.dtype, saturate=True)
+        with counted_as(image.graph, (8 if image.dtype.is_floating else 4) + constants(jpeg_quality)):
+            pixels = convert_image_dtype(image, uint8, saturate=True)
+            made = file_ops.adjust_jpeg_quality(pixels, jpeg_quality)
+            return convert_image_dtype(made, image.dtype, saturate=True)
 
 
 def random_jpeg_quality(

@@ -7,6 +7,7 @@ from typing import Any
 from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor, stop_gradient
+from staticgraph.building.operation_counts import counts_as
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.graph.tensor import Tensor
@@ -15,6 +16,7 @@ from staticgraph.random_numbers.random_ops import random_normal, random_uniform
 __all__ = ["extract_glimpse"]
 
 
+@counts_as(1, "input", "size", "offsets")
 def extract_glimpse(
     input: Any,
     size: Any,

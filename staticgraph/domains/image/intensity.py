@@ -6,16 +6,20 @@ Pixels of floating types lie in [0, 1], those of integer types between 0 and the
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from staticgraph.arrays.casts import cast, saturate_cast
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import constants
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float16, float32
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.domains.image.shapes import checks_of_image
 from staticgraph.mathematics.clip import root_of_squares
 from staticgraph.mathematics.math_ops import div
 from staticgraph.mathematics.reductions import reduce_mean, reduce_variance
@@ -60,11 +64,22 @@ def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: st
         return cast(image, new, name=scope)
 
 
-def in_floating(image: Any, change: Callable[[Tensor], Tensor], saturate: bool = False) -> Tensor:
-    """Apply `change` to the image in a floating type, and convert the result to the image's own type."""
+def in_floating(
+    image: Any, change: Callable[[Tensor], Tensor], saturate: bool = False, counts: int | None = None
+) -> Tensor:
+    """Apply `change` to the image in a floating type, and convert the result to the image's own type.
+
+    Args:
+        image: The image.
+        change: A function of the image in a floating type.
+        saturate: If values out of range become the nearest number of the image's type.
+        counts: The number of operations that `change` is in TensorFlow. By default it is as many as here.
+    """
     image = convert_to_tensor(image, name="image")
     floating = image if image.dtype in (float16, float32) else convert_image_dtype(image, float32)
-    return convert_image_dtype(change(floating), image.dtype, saturate=saturate)
+    with nullcontext() if counts is None else counted_as(image.graph, counts):
+        changed = change(floating)
+    return convert_image_dtype(changed, image.dtype, saturate=saturate)
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
@@ -86,7 +101,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
             mean = reduce_mean(x, axis=[-3, -2], keepdims=True)
             return (x - mean) * cast(contrast_factor, x.dtype) + mean
 
-        return in_floating(images, change, saturate=True)
+        return in_floating(images, change, saturate=True, counts=1 + constants(contrast_factor))
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
@@ -98,7 +113,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
         def change(x: Tensor) -> Tensor:
             return ops.pow(x, cast(gamma, x.dtype)) * cast(gain, x.dtype)
 
-        return in_floating(image, change, saturate=True)
+        return in_floating(image, change, saturate=True, counts=2 + constants(gamma, gain))
 
 
 def per_image_standardization(image: Any) -> Tensor:
@@ -125,4 +140,5 @@ def per_image_standardization(image: Any) -> Tensor:
             deviation = root_of_squares(reduce_variance(x, axis=_PIXELS, keepdims=True))
             return (x - reduce_mean(x, axis=_PIXELS, keepdims=True)) / ops.maximum(deviation, least)
 
-        return in_floating(image, change, saturate=True)
+        count_more(image.graph, checks_of_image(image))
+        return in_floating(image, change, saturate=True, counts=21)

@@ -12,6 +12,7 @@ from staticgraph.arrays.array_ops import reshape as reshaped
 from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import counts_as
 from staticgraph.building.sizes import Size, is_known, size_of, sizes_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
@@ -57,6 +58,7 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
         return down + right
 
 
+@counts_as(34, "image")
 def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     """The differences dy to the pixels below and dx to those on the right, 0 in the last row or column.
 
@@ -67,6 +69,7 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     return pad(down, [[0, 0], [0, 1], [0, 0], [0, 0]]), pad(right, [[0, 0], [0, 0], [0, 1], [0, 0]])
 
 
+@counts_as(20, "image")
 def sobel_edges(image: Any) -> Tensor:
     """Sobel's derivatives along the height and the width, in a new last axis of size 2.
 
@@ -100,6 +103,7 @@ def _pair(a: Any, b: Any, max_val: Any, call: str) -> tuple[Tensor, Tensor, Tens
     return convert_image_dtype(a, float32), convert_image_dtype(b, float32), greatest
 
 
+@counts_as(35, "a", "b")
 def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
     """The peak signal to noise ratio of each pair of images, in decibels.
 

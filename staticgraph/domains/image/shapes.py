@@ -6,9 +6,11 @@ from typing import Any
 
 from staticgraph.building.framework import checked
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import known_sizes
 from staticgraph.building.sizes import Size, is_known, size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 
@@ -17,7 +19,8 @@ def as_image(image: Any, call: str) -> Tensor:
     """`image` as a tensor of rank 3 or 4; one of unknown rank is taken to be one image. ValueError else."""
     image = convert_to_tensor(image, name="image")
     if image.type.rank is None:
-        image = ops.identity(image)
+        with counted_as(image.graph, 0):
+            image = ops.identity(image)
         image.set_shape([None, None, None])
     with checked(call):
         require(
@@ -26,6 +29,20 @@ def as_image(image: Any, call: str) -> Tensor:
             hint="an image is [height, width, channels], a batch [batch, height, width, channels]",
         )
     return image
+
+
+def checked_image(image: Any, call: str) -> Tensor:
+    """`as_image`, counted as TensorFlow's check of an image."""
+    image = convert_to_tensor(image, name="image")
+    count_more(image.graph, checks_of_image(image))
+    return as_image(image, call)
+
+
+def checks_of_image(image: Tensor) -> int:
+    """Return the number of operations by which TensorFlow checks that an image is one: an identity, which
+    waits for an assertion on sizes that are not known.
+    """
+    return 1 if known_sizes(image) else 23
 
 
 def height_and_width(image: Tensor) -> tuple[Size, Size]:

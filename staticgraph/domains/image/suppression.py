@@ -13,6 +13,7 @@ import numpy as np
 from staticgraph.arrays.array_ops import pad
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import counts_as
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int32
@@ -125,6 +126,7 @@ def non_max_suppression_with_scores(
         return kept, values
 
 
+@counts_as(1, "boxes", "scores", "max_output_size", "iou_threshold", "score_threshold")
 def non_max_suppression(
     boxes: Any,
     scores: Any,

@@ -10,6 +10,7 @@ from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras import backend as K
@@ -144,6 +145,7 @@ def categorical_crossentropy(
 ) -> Tensor:
     """The cross entropy between two rows of probabilities of classes."""
     y_true, y_pred = _pair(y_true, y_pred)
+    count_more(y_pred.graph, 1)  # the smoothing is a constant of TensorFlow's
     if label_smoothing:
         classes = y_pred.shape.as_list()[1]
         y_true = y_true * (1.0 - label_smoothing) + label_smoothing / classes

@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.segments import confusion_matrix
 from staticgraph.state.scopes import variable_scope
@@ -53,6 +54,7 @@ def mean_iou(
         if weights is not None and weights.shape.ndims != 0:
             weights = _flat(weights)
         matrix = confusion_matrix(labels, predictions, num_classes, weights=weights, dtype=float64)
+        count_more(matrix.graph, 6)
         total = running_total(matrix, "total_confusion_matrix", float64, [num_classes, num_classes])
         value = mean_overlap(total.value)
         return value, total.updated

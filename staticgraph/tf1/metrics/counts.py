@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.recording.op_count import count_more
+from staticgraph.compiler.graph.dtypes import bool_, float32
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.scopes import variable_scope
 from staticgraph.tf1.metrics.confusion import in_cell, share
@@ -29,7 +29,9 @@ __all__ = ["false_negatives", "false_positives", "precision", "recall", "true_ne
 
 def _counted(cell: str, labels: Tensor, predictions: Tensor, weights: Any) -> Total:
     if weights is not None:
-        weights = spread(weights, predictions)
+        weights = as_type(weights, float32)
+        with counted_as(predictions.graph, 6):  # TensorFlow checks the rank alone
+            weights = spread(weights, predictions)
     return running_total(ops.reduce_sum(in_cell(cell, labels, predictions, weights)), "count")
 
 
@@ -43,7 +45,9 @@ def _cell(cell: str, doc: str) -> Callable[..., Metric]:
     @metric
     def count(labels: Any, predictions: Any, weights: Any = None, name: Name = None) -> Metric:
         with variable_scope(name, cell, (predictions, labels, weights)):
-            total = _counted(cell, *_booleans(labels, predictions), weights)
+            labels, predictions = _booleans(labels, predictions)
+            total = _counted(cell, labels, predictions, weights)
+            count_more(predictions.graph, 2)
             value = ops.identity(total.value, name="Identity")
             return value, total.updated
 

@@ -73,6 +73,7 @@ def mean_tensor(values: Any, weights: Any = None, name: Name = None) -> Metric:
         number = ops.ones_like(values) if weights is None else spread(weights, values)
         values = values if weights is None else ops.multiply(values, number)
         shape = values.shape
+        count_more(values.graph, 2)
         totals = [
             running_total(values, "total_tensor", shape=shape),
             running_total(number, "count_tensor", shape=shape),

@@ -11,10 +11,12 @@ from staticgraph.arrays.array_ops import fitted_rank
 from staticgraph.arrays.creation import zeros
 from staticgraph.building.framework import GraphKeys, add_to_collections
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operation_counts import known_sizes
 from staticgraph.building.signatures import arguments, parameters_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state import replicas
 from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
@@ -151,7 +153,18 @@ def spread(weights: Any, values: Tensor, dtype: DType = float32) -> Tensor:
         elif len(wanted) - len(given) == 1:
             weights = ops.expand_dims(weights, axis=-1)
         _check_broadcast(weights, values)
-    return ops.broadcast_to(weights, shape=ops.shape_of(values), name="broadcast_weights")
+    with counted_as(weights.graph, _spreading(weights, values)):
+        return ops.broadcast_to(weights, shape=ops.shape_of(values), name="broadcast_weights")
+
+
+def _spreading(weights: Tensor, values: Tensor) -> int:
+    """Return the number of operations by which TensorFlow spreads weights: a check of their shape, which a
+    run does if it is not known, and a product with ones.
+    """
+    known = known_sizes(weights) and known_sizes(values)
+    if known and weights.type.shape == values.type.shape:
+        return 1
+    return 10 if known or weights.type.shape == () else 68
 
 
 def _check_broadcast(weights: Tensor, values: Tensor) -> None:

@@ -13,7 +13,7 @@ from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import identity
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.recording.op_count import count_more
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import core
 from staticgraph.layers.adapters import with_weights
@@ -308,7 +308,8 @@ class Masking(Layer):
         self.mask_value = mask_value
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        return K.any(K.not_equal(inputs, self.mask_value), -1)
+        with counted_as(inputs.graph, 1):  # TensorFlow takes an axis off what `call` makes
+            return K.any(K.not_equal(inputs, self.mask_value), -1)
 
     def call(self, inputs: Any) -> Any:
         kept = K.any(K.not_equal(inputs, self.mask_value), -1, True)
@@ -365,7 +366,10 @@ class Embedding(Layer):
         self.built = True
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        return K.not_equal(inputs, cast(0, inputs.dtype)) if self.mask_zero else None
+        if not self.mask_zero:
+            return None
+        with counted_as(inputs.graph, 2):
+            return K.not_equal(inputs, cast(0, inputs.dtype))
 
     def call(self, inputs: Any) -> Tensor:
         numbers = inputs if inputs.dtype.is_integer else cast(inputs, "int32")

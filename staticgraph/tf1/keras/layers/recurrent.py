@@ -9,6 +9,7 @@ import numpy as np
 
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import backend as K
@@ -25,6 +26,7 @@ from staticgraph.tf1.keras.layers.cells import (
     build_cell,
     initial_state,
 )
+from staticgraph.tf1.keras.layers.recurrent_counts import layer_operations
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
 
 __all__ = ["CuDNNGRU", "CuDNNLSTM", "GRU", "LSTM", "RNN", "SimpleRNN"]
@@ -131,6 +133,7 @@ class RNN(Layer):
         mask = listed(mask)[0] if mask is not None else None
         count = getattr(self, "_constant_count", 0)
         x, states = given[0], given[1 : len(given) - count]
+        start, own = op_count(x.graph), not states
         constants = given[len(given) - count :] if count else []
         if not states:
             states = list(self.states) if self.stateful else self.get_initial_state(x)
@@ -162,6 +165,9 @@ class RNN(Layer):
             self.time_major,
             self.zero_output_for_mask,
         )
+        operations = layer_operations(self, x, states, not own, mask is not None)
+        if operations is not None:
+            set_op_count(x.graph, start + operations)
         if self.stateful:
             self.add_update([old.assign(new) for old, new in zip(self.states, after, strict=True)])
         made = outputs if self.return_sequences else last

@@ -8,6 +8,7 @@ from staticgraph.arrays import array_ops
 from staticgraph.building.framework import name_scope
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.layer_table import LAYERS
@@ -59,21 +60,25 @@ class TimeDistributed(Wrapper):
         self.built = True
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        sizes, known = array_ops.shape(inputs), inputs.shape.as_list()
-        rest = [sizes[d] if n is None else n for d, n in enumerate(known)]
-        flat = array_ops.reshape(inputs, array_ops.stack([-1, *rest[2:]]))
+        known, rest = inputs.shape.as_list(), _sizes_after_first(inputs)
+        flat = array_ops.reshape(inputs, array_ops.stack([-1, *rest[1:]]))
         flat.set_shape([None, *known[2:]])
         extra = {"training": training} if "training" in self.layer._parameters else {}
         made = self.layer(flat, **extra)
         after = made.shape.as_list()[1:]
-        dynamic = array_ops.shape(made)
-        tail = [dynamic[d + 1] if n is None else n for d, n in enumerate(after)]
-        outputs = array_ops.reshape(made, array_ops.stack([-1, rest[1], *tail]))
+        outputs = array_ops.reshape(made, array_ops.stack([-1, rest[0], *_sizes_after_first(made)]))
         outputs.set_shape([known[0], known[1], *after])
         return outputs
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return mask
+
+
+def _sizes_after_first(x: Tensor) -> list[Any]:
+    """Return the sizes of all axes but the first, numbers where they are known."""
+    known = x.shape.as_list()[1:]
+    sizes = array_ops.shape(x) if None in known else None
+    return [sizes[d] if n is None else n for d, n in enumerate(known, 1)]
 
 
 class Bidirectional(Wrapper):
