@@ -129,11 +129,18 @@ def called(function: Callable[..., Any], shape: tuple[int, ...]) -> Call | None:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return None
-    for optional, pair in ((False, False), (True, False), (False, True), (True, True)):
+    more = [False, True] if any(_is_optional(p) for p in parameters) else [False]
+    for pair, optional in itertools.product((False, True), more):
         made = _call(function, parameters, shape, optional, pair)
         if made is not None and _flows(*made):
             return made
     return None
+
+
+def _is_optional(p: inspect.Parameter) -> bool:
+    """Return True if a parameter is None by default and takes an argument that is known."""
+    named = p.kind is p.POSITIONAL_OR_KEYWORD and p.default is None
+    return named and (p.name in ARGUMENTS or p.name in OPTIONAL)
 
 
 def _call(
@@ -148,8 +155,7 @@ def _call(
     for p in parameters:
         if p.kind is not p.POSITIONAL_OR_KEYWORD:
             continue
-        known = p.name in ARGUMENTS or p.name in OPTIONAL
-        if p.default is p.empty or (optional and p.default is None and known):
+        if p.default is p.empty or (optional and _is_optional(p)):
             given[p.name] = ARGUMENTS[p.name] if p.name in ARGUMENTS else rng.uniform(0.2, 0.9, shape)
     names = [n for n, a in given.items() if isinstance(a, np.ndarray) and a.dtype.kind == "f"]
     if not names:
