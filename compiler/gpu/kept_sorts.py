@@ -54,7 +54,7 @@ class KeptSort:
 
 @dataclass(frozen=True, slots=True)
 class KeptSorts:
-    """What is kept, by the identity of the launch, in so many bytes of memory."""
+    """Kept sorts by the identity of the launch, in `size` bytes of memory."""
 
     of: Mapping[int, KeptSort]
     size: int

@@ -65,7 +65,7 @@ class GpuCompiled(CompiledStep):
 
     @cached_property
     def kept(self) -> KeptSorts:
-        """What launches leave to later ones, unless memory is short."""
+        """Sorts that launches leave to later ones, unless memory is short."""
         return kept_sorts(self.program, self.works, len(self.step.feeds)) if self.room else NOTHING
 
     @property
