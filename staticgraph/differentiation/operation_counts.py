@@ -3,9 +3,9 @@
 With a graph seed alone, a seed follows from how many operations there are, so weights made after a
 `minimize` are TensorFlow's only if its backward operations are counted (`recording/op_count.py`). They are
 not those made here: TensorFlow works out shapes and broadcasts by operations of their own, and goes back
-along every way that floating tensors take from xs to ys, even where a `stop_gradient` cuts it. `loop_counts.py`
-has what a loop adds. Loops in loops, and some derivatives of derivatives, are not counted as TensorFlow
-counts them.
+along every way that floating tensors take from xs to ys, even where a `stop_gradient` cuts it.
+`loop_counts.py` has what a loop adds. Loops in loops, and some derivatives of derivatives, are not counted
+as TensorFlow counts them.
 """
 
 from __future__ import annotations
