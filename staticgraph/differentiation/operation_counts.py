@@ -3,8 +3,9 @@
 With a graph seed alone, a seed follows from how many operations there are, so weights made after a
 `minimize` are TensorFlow's only if its backward operations are counted (`recording/op_count.py`). They are
 not those made here: TensorFlow works out shapes and broadcasts by operations of their own, and goes back
-along every way that floating tensors take from xs to ys, even where a `stop_gradient` cuts it. Loops, and
-derivatives of derivatives, are not counted as TensorFlow counts them.
+along every way that floating tensors take from xs to ys, even where a `stop_gradient` cuts it.
+`loop_counts.py` has what a loop adds. Loops in loops, and some derivatives of derivatives, are not counted
+as TensorFlow counts them.
 """
 
 from __future__ import annotations
@@ -13,9 +14,22 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from staticgraph.compiler.capture.regions import regions_of
-from staticgraph.compiler.graph.recording.op_count import backward_count
+from staticgraph.compiler.graph.recording.op_count import backward_count, loop_as_tensorflow
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.differentiation.gradient_functions import gradient_function
+from staticgraph.differentiation.loop_counts import (
+    CARRIED,
+    COUNTERS,
+    NOT_NEEDED,
+    Reads,
+    accumulator,
+    carried_to,
+    is_read_of_rows,
+    is_unstacking,
+    needed_of,
+    not_carried,
+    rows_moved,
+)
 from staticgraph.differentiation.operation_rules import RULES, Derivatives
 from staticgraph.differentiation.reachability import differentiable_inputs, source
 
@@ -60,6 +74,7 @@ class _Walk:
         self.shapes = shapes
         self.gate = gate
         self.operations = 0
+        self.reads: Reads | None = None  # of the loop whose body is walked
 
     def back(
         self, received: Parts, xs: Sequence[Tensor], stops: Collection[Tensor] = (), inside: bool = False
@@ -87,8 +102,13 @@ class _Walk:
         places = [] if op.type == "StopGradient" else list(differentiable_inputs(op))
         wanted = [n for n in places if op.tensors[n].op in between]
         if regions := regions_of(op):
-            self._branches(op, regions, received, between)
+            if op.definition.name == "while_region":
+                self._loop(op, regions[1], received, between)
+            else:
+                self._branches(op, regions, received, between)
             return
+        if self.reads is not None:
+            self.reads.note(op)
         told = backward_count(op)
         gathered = False
         if told is not None:
@@ -100,7 +120,8 @@ class _Walk:
 
     def _by_rule(self, op: Operation, received: Parts, parts: int, rows: bool) -> bool:
         """Count the operations of a gradient function; return True if it gives rows."""
-        rule = RULES.get(op.type)
+        rule = RULES.get("TensorArrayReadV3" if is_read_of_rows(op) else op.type)
+        self.operations += rows_moved(op) + _gates(2) * self.gate * is_unstacking(op)
         operations, gathered = min(parts, 1), False
         if gradient_function(op) is not None:
             operations, parts = 0, len(op.tensors)
@@ -111,6 +132,57 @@ class _Walk:
         unused = sum(t not in received and t.dtype.is_differentiable for t in op.outputs)
         self.operations += operations + unused + _gates(parts) * self.gate
         return rows if op.type == "Identity" else gathered
+
+    def _loop(self, op: Operation, body: Region, received: Parts, between: Collection[Operation]) -> None:
+        """Count the operations of the derivative of a loop. Those of a loop in a loop are not all known."""
+        build = loop_as_tensorflow(op)
+        if build is None:
+            self._loop_of(op, op.tensors, body, received, between)
+            return
+        with op.graph.attempt() as forget:
+            made = build()
+            self._loop_of(op, made.tensors, regions_of(made)[1], received, between)
+            forget()
+
+    def _loop_of(
+        self,
+        op: Operation,
+        tensors: Sequence[Tensor],
+        body: Region,
+        received: Parts,
+        between: Collection[Operation],
+    ) -> None:
+        """Count the operations of the derivative of `op`, whose operands are `tensors` in TensorFlow."""
+        inits = [source(t) for t in tensors]
+        number = len(body.params)
+        rows = {t: source(t.op.tensors[0]) for t in inits[number:] if rows_moved(t.op) and t.op.id > op.id}
+        floating = [n for n in range(number) if body.params[n].dtype.is_differentiable]
+        captured = [t for t in inits[number:] if t.dtype.is_differentiable and rows.get(t, t).op in between]
+        begun = [n for n in floating if inits[n].op in between]
+        reached = carried_to(body, floating, begun, captured, _between)
+        needed = needed_of(body, floating, [n for n in floating if op.outputs[n] in received], _between)
+        self.operations += COUNTERS
+        inner: Parts = {}
+        for n in floating:
+            self.operations += op.outputs[n] not in received  # zeros
+            if n not in needed:
+                self.operations += NOT_NEEDED
+            elif n not in reached:
+                self.operations += not_carried(body.params[n])
+            else:
+                self.operations += CARRIED + _gates(2) * self.gate
+                inner.setdefault(body.results[n], {})[n] = False
+                received.setdefault(inits[n], {})[op, n] = False
+        around, self.reads = self.reads, Reads(body)
+        self.back(inner, [*(body.params[n] for n in reached), *captured], inside=True)
+        self.operations += self.reads.operations
+        self.reads = around
+        for t in captured:
+            if t in inner:
+                self.operations += accumulator(t)
+                if t in rows:
+                    self.operations += rows_moved(t.op) + _gates(2) * self.gate
+                received.setdefault(rows.get(t, t), {})[op, "captured"] = False
 
     def _branches(
         self, op: Operation, regions: Iterable[Region], received: Parts, between: Collection[Operation]

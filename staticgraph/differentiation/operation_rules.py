@@ -175,5 +175,6 @@ RULES: dict[str, Callable[[Derivatives, Operation], Count]] = {
     "Conv3D": _fixed(4, 2), "DepthwiseConv2dNative": _fixed(4, 2), "Conv2DBackpropInput": _fixed(3, 2),
     "AvgPool": _fixed(2), "L2Loss": _fixed(1), "FusedBatchNormV3": _fused_batch_norm,
     "ResizeNearestNeighbor": _resize_nearest, "SoftmaxCrossEntropyWithLogits": _fixed(8, 2),
-    "SparseSoftmaxCrossEntropyWithLogits": _fixed(4),
+    "SparseSoftmaxCrossEntropyWithLogits": _fixed(4), "TensorArrayReadV3": _fixed(3),
+    "TensorArrayWriteV3": _fixed(3, 2),
 }  # fmt: skip

@@ -9,9 +9,9 @@ from staticgraph.building import nest
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.recording.op_count import count_more, op_count, set_op_count
+from staticgraph.compiler.graph.recording.op_count import count_loop_as, count_more, op_count, set_op_count
 from staticgraph.compiler.graph.shapes import as_shape
-from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.nn.rnn_cell.base import LayerRNNCell
@@ -68,7 +68,19 @@ def dynamic_rnn(
             count_more(lengths.graph, 12)  # TensorFlow's sequence_length and CheckSeqLen, and an assertion
         counts = _OperationCounts(cell, flat, state, lengths)
         steps = _Steps(cell, nest.pack_sequence_as(inputs, flat), state, counts)
-        outputs, state = _over_time(steps, state, lengths, dtype_of(dtype, state), counts)
+        kind = dtype_of(dtype, state)
+        outputs, after = _over_time(steps, state, lengths, kind)
+        counts.end()
+        if steps.is_split:
+            region = flat[0].graph.region
+
+            def whole() -> Operation:
+                with flat[0].graph.inside(region):
+                    again = _WholeSteps(cell, nest.pack_sequence_as(inputs, flat), state, counts)
+                    return _loop_of(_over_time(again, state, lengths, kind)[1])
+
+            count_loop_as(_loop_of(after), whole)
+        state = after
         return outputs if time_major else nest.map_structure(swapped, outputs), state
 
 
@@ -132,6 +144,7 @@ class _Steps:
         self.count = shape(flat[0])[0] if self.time is None else self.time
         self.batch = flat[0].type.shape[1]
         split = self._split(inputs, state)
+        self.is_split = split is not None
         self._step = cell if split is None else split[1]
         self._inputs = inputs if split is None else split[0]
         self._arrays = [TensorArray(x.dtype, size=self.count).unstack(x) for x in nest.flatten(self._inputs)]
@@ -158,6 +171,18 @@ class _Steps:
         return output, after
 
 
+class _WholeSteps(_Steps):
+    """The steps as TensorFlow's loop has them: nothing comes before the loop."""
+
+    def _split(self, inputs: Any, state: Any) -> Any:
+        return None
+
+    def at(self, time: Tensor, state: Any) -> tuple[Any, Any]:
+        rows = nest.pack_sequence_as(self._inputs, [a.read(time) for a in self._arrays])
+        made: tuple[Any, Any] = self.cell.call(rows, state)
+        return made
+
+
 def _check_input(x: Tensor) -> None:
     known = x.type.shape
     if known is None or len(known) < 3 or None in known[2:]:
@@ -166,9 +191,13 @@ def _check_input(x: Tensor) -> None:
         raise misuse(ValueError, text, made=[(x.name, x.op.where)])
 
 
-def _over_time(
-    steps: _Steps, state: Any, lengths: Tensor | None, dtype: Any, counts: _OperationCounts
-) -> tuple[Any, Any]:
+def _loop_of(state: Any) -> Operation:
+    """Return the loop that a state comes out of."""
+    loop: Operation = nest.flatten(state)[0].op.tensors[0].op
+    return loop
+
+
+def _over_time(steps: _Steps, state: Any, lengths: Tensor | None, dtype: Any) -> tuple[Any, Any]:
     """Outputs [time, batch, ...] and last state."""
     sizes = [as_shape(size) or () for size in nest.flatten(steps.cell.output_size)]
     arrays = tuple(TensorArray(dtype, size=steps.count, element_shape=[steps.batch, *size]) for size in sizes)
@@ -183,7 +212,6 @@ def _over_time(
     outputs = [array.stack() for array in done]
     for output, size in zip(outputs, sizes, strict=True):
         output.set_shape([steps.time, steps.batch, *size])
-    counts.end()
     return nest.pack_sequence_as(steps.cell.output_size, outputs), state
 
 

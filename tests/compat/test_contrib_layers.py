@@ -125,6 +125,18 @@ def test_arguments_come_from_the_innermost_scope():
         pass
 
 
+def test_repeat_and_stack_name_convolutions_as_tensorflow_does():
+    x = tf.placeholder(tf.float32, [None, 8, 8, 3])
+    layers.repeat(x, 2, layers.conv2d, 4, 3)
+    layers.stack(x, layers.conv2d, [4, 3], kernel_size=3)
+    assert [name for name in names(tf.trainable_variables()) if name.endswith("weights")] == [
+        "Repeat/convolution2d_1/weights",
+        "Repeat/convolution2d_2/weights",
+        "Stack/convolution2d_1/weights",
+        "Stack/convolution2d_2/weights",
+    ]
+
+
 def test_repeat_and_stack_number_their_layers():
     x = tf.placeholder(tf.float32, [None, 4])
     slim.repeat(x, 2, slim.fully_connected, 4, scope="r")

@@ -41,6 +41,7 @@ class _Count:
         self.loops: dict[Region, Region] = {}  # the body of a loop -> its condition
         self.resources: set[Operation] = set()  # variables that are read anew by each operation
         self.backward: dict[Operation, BackwardCount] = {}  # of operations that are others in TensorFlow
+        self.loops_here: dict[Operation, Callable[[], Operation]] = {}  # loops that are others in TensorFlow
         self.later: list[tuple[int, Operation | None, Callable[[], int]]] = []  # counted when a seed asks
         self.settled = 0  # what was counted of that
         self.seen = 0  # operations whose captures are counted
@@ -160,6 +161,19 @@ def count_backward(made: Tensor, count: BackwardCount) -> None:
 def backward_count(op: Operation) -> BackwardCount | None:
     """Return what the derivative of `op` counts as, if that was told."""
     return _of(op.graph).backward.get(op)
+
+
+def count_loop_as(loop: Operation, build: Callable[[], Operation]) -> None:
+    """Let the derivative of a loop count as that of the loop that `build` makes, with the same variables.
+
+    It is built if a seed asks, and taken back.
+    """
+    _of(loop.graph).loops_here[loop] = build
+
+
+def loop_as_tensorflow(loop: Operation) -> Callable[[], Operation] | None:
+    """Return the function that builds TensorFlow's loop in place of `loop`, if that was told."""
+    return _of(loop.graph).loops_here.get(loop)
 
 
 def uncounted(graph: Any) -> Any:

@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.operation_counts import constants, known_sizes
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import (
+    BackwardCount,
+    count_backward,
+    count_more,
+    counted_as,
+    op_count,
+    set_op_count,
+)
 from staticgraph.random_numbers.rejection import random_poisson
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED
@@ -29,7 +38,13 @@ class _ByLogits(Parametric):
         classes = self._PARAMETER_NDIMS == 1
         self._logits, self._probs = logits_and_probs(logits, probs, self.validate_args, classes)
         self._dtype = self._probs.dtype if dtype is None else dtype
-        return [self._logits, self._probs]
+        self._count_construction(logits is None)
+        return [self._logits]
+
+    def _count_construction(self, of_probs: bool) -> None:
+        """Count the operations of TensorFlow's constructor that ours does not make."""
+        if of_probs:
+            count_more(self._logits.graph, 1)  # 1 - probs
 
 
 @constructed
@@ -44,15 +59,18 @@ class Bernoulli(_ByLogits):
         event = sg.cast(event, self._logits.dtype)
         shape = sg.broadcast_dynamic_shape(sg.shape(event), sg.shape(self._logits))
         labels, logits = sg.broadcast_to(event, shape), sg.broadcast_to(self._logits, shape)
+        count_more(self._logits.graph, -5 if known_sizes(event) and known_sizes(self._logits) else 3)
         return -sg.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
     def _entropy(self) -> Any:
+        count_more(self._logits.graph, 2)
         return self._logits * sg.sigmoid(-self._logits) + sg.nn.softplus(-self._logits)
 
     def _mean(self) -> Any:
         return sg.identity(self._probs)
 
     def _variance(self) -> Any:
+        count_more(self._logits.graph, 1)  # the mean
         return self._probs * (1.0 - self._probs)
 
     def _mode(self) -> Any:
@@ -71,6 +89,10 @@ class _Classes(_ByLogits):
     """A distribution of one of several classes, which the last axis of the logits lists."""
 
     _PARAMETER_NDIMS = 1
+
+    def _count_construction(self, of_probs: bool) -> None:
+        known = known_sizes(self._logits)
+        count_more(self._logits.graph, 4 if known else 7)  # the rank, and the sizes of batch and event
 
     @property
     def event_size(self) -> sg.Tensor:
@@ -91,10 +113,16 @@ class Categorical(_Classes):
     """
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
+        graph = self._logits.graph
+        shaped = 0 if self._logits.shape.ndims == 2 else 3  # TensorFlow makes a matrix only of what is none
+        start = op_count(graph)
         rows = sg.reshape(self._logits, sg.stack([-1, self.event_size]))
         dtype = sg.int64 if self.dtype.size > 4 else sg.int32
+        set_op_count(graph, start + shaped)
         drawn = sg.transpose(sg.multinomial(rows, n, seed=seed, output_dtype=dtype))
-        return sg.cast(sg.reshape(drawn, sg.concat([[n], self.batch_shape_tensor()], 0)), self.dtype)
+        made = sg.cast(sg.reshape(drawn, sg.concat([[n], self.batch_shape_tensor()], 0)), self.dtype)
+        set_op_count(graph, start + shaped + 8 + constants(n))
+        return made
 
     def _classes(self, k: Any, parameter: sg.Tensor) -> tuple[sg.Tensor, sg.Tensor]:
         """Numbers of classes and a parameter, broadcast against each other."""
@@ -105,8 +133,19 @@ class Categorical(_Classes):
         return sg.broadcast_to(k, batch), sg.broadcast_to(parameter, sg.concat([batch, [self.event_size]], 0))
 
     def _log_prob(self, k: Any) -> Any:
+        graph, batch = self._logits.graph, self._logits.shape[:-1]
+        start = op_count(graph)
         labels, logits = self._classes(k, self._logits)
-        return -sg.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        count_more(graph, -1)
+        made = -sg.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        same = (
+            batch.is_fully_defined() and k.shape.is_fully_defined() and batch.as_list() == k.shape.as_list()
+        )
+        if same:
+            set_op_count(graph, start + (3 if batch.ndims == 1 else 19))  # TensorFlow broadcasts nothing
+        if logits is not self._logits:  # elsewhere TensorFlow has a product with ones
+            count_backward(logits, BackwardCount(0) if same else BackwardCount(9, gates=3))
+        return made
 
     def _cdf(self, k: Any) -> Any:
         k, probs = self._classes(k, self._probs)
@@ -114,7 +153,8 @@ class Categorical(_Classes):
         return sg.reduce_sum(sg.where_v2(below, probs, 0.0), axis=-1)
 
     def _mode(self) -> Any:
-        return sg.cast(sg.argmax(self._logits, axis=-1), self.dtype)
+        with counted_as(self._logits.graph, 2):
+            return sg.cast(sg.argmax(self._logits, axis=-1), self.dtype)
 
 
 @constructed

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.random_numbers.rejection import random_gamma
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions import special
@@ -109,6 +110,15 @@ class Normal(LocationScale):
 
     _STDDEV = 1.0
     _ENTROPY = 0.5 * math.log(2.0 * math.pi * math.e)
+
+    def _spread(self, statistic: Any) -> sg.Tensor:
+        count_more(statistic.graph, 0 if self.batch_shape.is_fully_defined() else -2)  # ones like a parameter
+        return super()._spread(statistic)
+
+    def _stddev(self) -> Any:
+        with counted_as(self._scale.graph, 0):
+            scale = self._STDDEV * self._scale
+        return self._spread(scale)
 
     def _standard_sample(self, shape: Any, seed: int | None) -> Any:
         return sg.random_normal(shape, dtype=self.dtype, seed=seed)

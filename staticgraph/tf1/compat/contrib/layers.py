@@ -397,4 +397,7 @@ def stack(inputs: Any, layer: Callable[..., Any], stack_args: Any, **kwargs: Any
 
 
 def _name_of(layer: Callable[..., Any]) -> str:
-    return str(getattr(layer, "__name__", "stack"))
+    """Return the name of the scope of a layer: `conv2d` and its kin have longer names in TensorFlow."""
+    name = str(getattr(layer, "__name__", "stack"))
+    ours = getattr(layer, "__module__", "").startswith("staticgraph.")
+    return name.replace("conv", "convolution", 1) if ours and "convolution" not in name else name

@@ -50,7 +50,7 @@ def layer_operations(layer: Any, x: Tensor, states: list[Tensor], given: bool, m
     once = sum(cell_operations(cell, states[0]) for cell in cells)
     number = len(states)
     if layer.unroll:
-        steps = x.shape.as_list()[0 if layer.time_major else 1]
+        steps = x.shape.as_list()[0 if layer.time_major else 1] or 0
         made = steps * once + _UNROLLED + number * _STATE_UNROLLED
     else:
         captured = sum(2 + cell.use_bias for cell in cells)

@@ -77,7 +77,9 @@ class TimeDistributed(Wrapper):
 def _sizes_after_first(x: Tensor) -> list[Any]:
     """Return the sizes of all axes but the first, numbers where they are known."""
     known = x.shape.as_list()[1:]
-    sizes = array_ops.shape(x) if None in known else None
+    if None not in known:
+        return known
+    sizes = array_ops.shape(x)
     return [sizes[d] if n is None else n for d, n in enumerate(known, 1)]
 
 
