@@ -143,7 +143,7 @@ MODULES = {
         27,
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
-    "a model of Keras": (379, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
+    "a model of Keras": (381, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
     "the program of README.md": (
         371,
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"

@@ -192,3 +192,60 @@ def test_shapes_that_are_known_in_the_run_only():
     assert drawn.shape == (3, 5)
     assert shape.tolist() == [5]
     assert actions.is_scalar_event().shape.as_list() == []
+
+
+def test_draws_of_a_flow_have_the_density_that_they_were_drawn_with():
+    ds = sg.distributions
+    network = ds.bijectors.masked_autoregressive_default_template([8], activation=sg.nn.tanh)
+    flow = ds.TransformedDistribution(
+        ds.MultivariateNormalDiag(sg.zeros([3])), ds.bijectors.MaskedAutoregressiveFlow(network)
+    )
+    drawn = sg.stop_gradient(flow.sample(5, seed=1))
+    back = flow.bijector.inverse(drawn)
+    slopes = [sg.gradients(back[:, i], drawn)[0] for i in range(3)]
+    jacobian = sg.stack(slopes, 1)
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        values, densities, x, j = sess.run([drawn, flow.log_prob(drawn), back, jacobian])
+    wanted = -0.5 * (x**2).sum(1) - 1.5 * np.log(2 * np.pi) + np.log(np.abs(np.linalg.det(j)))
+    assert np.isfinite(values).all() and np.allclose(densities, wanted, atol=1e-4)
+
+
+def test_flows_say_what_they_need():
+    bijectors = sg.distributions.bijectors
+    open_size = sg.placeholder(sg.float32, [2, None])
+    with pytest.raises(ValueError, match="as unroll_loop=True needs it"):
+        bijectors.MaskedAutoregressiveFlow(lambda y: (y, None), unroll_loop=True).forward(open_size)
+    with pytest.raises(NotImplementedError, match="must be known before the graph runs"):
+        bijectors.masked_dense(open_size, 4)
+    assert bijectors.MaskedAutoregressiveFlow(lambda y: (None, None)).forward(open_size).shape.ndims == 2
+
+
+def test_a_bijector_may_change_the_shape_of_events():
+    ds = sg.distributions
+    centered, b = ds.bijectors.SoftmaxCentered(), ds.bijectors
+    simplex = ds.TransformedDistribution(ds.MultivariateNormalDiag(sg.zeros([2])), centered)
+    assert simplex.event_shape.as_list() == [3] and simplex.sample(5).shape.as_list() == [5, 3]
+    assert b.Invert(centered).forward_event_shape([3]).as_list() == [2]
+    assert b.Chain([centered, b.Exp()]).inverse_event_shape([4]).as_list() == [3]
+    with pytest.raises(ValueError, match="1 probabilities are of no vector"):
+        centered.inverse_event_shape([1])
+    with sg.Session() as sess:
+        assert sess.run(simplex.event_shape_tensor()).tolist() == [3]
+        assert sess.run(centered.inverse_event_shape_tensor([3])).tolist() == [2]
+        assert np.allclose(sess.run(sg.reduce_sum(simplex.sample(5), -1)), 1.0)
+
+
+def test_elementwise_bijectors_check_their_arguments():
+    b, given = sg.distributions.bijectors, sg.placeholder(sg.float32, [2])
+    with sg.Session() as sess:
+        for made, bad, good in (
+            (b.Softsign(validate_args=True), [0.5, 1.5], [0.5, -0.5]),
+            (b.Square(validate_args=True), [-1.0, 4.0], [1.0, 4.0]),
+            (b.Gumbel(validate_args=True), [0.5, 2.0], [0.5, 0.25]),
+        ):
+            with pytest.raises(sg.errors.InvalidArgumentError):
+                made.inverse(bad)
+            back = made.inverse(given)
+            assert np.isnan(sess.run(back, {given: bad})).tolist() == [x not in (0.5, 4.0) for x in bad]
+            assert np.isfinite(sess.run(back, {given: good})).all()

@@ -161,6 +161,15 @@ AREAS = {
     "contrib.data": Area(areas=("data.experimental", "data"), names={"Dataset": "data.Dataset"}),
     "contrib.distributions": Area(areas=("distributions",)),
     "contrib.distributions.bijectors": Area(("distributions.bijectors",)),
+    "contrib.distributions.python.ops.bijectors": Area(areas=("contrib.distributions.bijectors",)),
+    **{
+        f"contrib.distributions.python.ops.bijectors.{name}": Area(areas=("contrib.distributions.bijectors",))
+        for name in (
+            "affine", "affine_scalar", "chain", "exp", "gumbel", "inline", "invert", "masked_autoregressive",
+            "permute", "power_transform", "real_nvp", "sigmoid", "softmax_centered", "softplus", "softsign",
+            "square",
+        )
+    },
     "contrib.opt": Area((rules, external, wrappers)),
     "contrib.crf": Area((crf,)),
     "contrib.cudnn_rnn": Area((cudnn_cells, ".rnn.cudnn_layers")),

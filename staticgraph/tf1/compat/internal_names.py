@@ -114,6 +114,7 @@ AREAS = {
     "python.ops.critical_section_ops": Area((".building.critical_section",)),
     "python.training.tracking.tracking": Area((".building.trackable",)),
     "python.training.tracking.util": Area(areas=("train",)),
+    "python.ops.distributions.bijector": Area(areas=("contrib.distributions.bijectors",)),
     "python.ops.ragged": Area(areas=("ragged",)),
     "python.ops.ragged.ragged_tensor": Area(areas=("ragged", "")),
     "python.framework.smart_cond": Area((conditions,)),

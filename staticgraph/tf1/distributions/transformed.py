@@ -56,10 +56,10 @@ class TransformedDistribution(Distribution):
         return self._distribution.batch_shape_tensor()
 
     def _event_shape(self) -> Any:
-        return self._distribution.event_shape
+        return self._bijector.forward_event_shape(self._distribution.event_shape)
 
     def _event_shape_tensor(self) -> Any:
-        return self._distribution.event_shape_tensor()
+        return self._bijector.forward_event_shape_tensor(self._distribution.event_shape_tensor())
 
     def _draw(self, n: Any, seed: int | None) -> Any:
         return self._distribution.sample(n, seed=seed)

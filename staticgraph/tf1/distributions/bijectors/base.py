@@ -83,6 +83,46 @@ class Bijector:
             y = sg.convert_to_tensor(y, name="y")
             return self._summed(-self._log_growth(self._inverse(y), y), y, event_ndims)
 
+    def forward_event_shape(self, input_shape: Any) -> sg.TensorShape:
+        """Return the static shape of an event after `forward`.
+
+        Args:
+            input_shape: The static shape of an event before it.
+        """
+        return self._forward_event_shape(sg.TensorShape(input_shape))
+
+    def forward_event_shape_tensor(self, input_shape: Any, name: str = "forward_event_shape_tensor") -> Any:
+        """Return the shape of an event after `forward`, a vector of int32, of the one before it."""
+        with sg.name_scope(self._name), sg.name_scope(name):
+            return self._forward_event_shape_tensor(sg.convert_to_tensor(input_shape, dtype=sg.int32))
+
+    def inverse_event_shape(self, output_shape: Any) -> sg.TensorShape:
+        """Return the static shape of an event before `forward`.
+
+        Args:
+            output_shape: The static shape of an event after it.
+        """
+        return self._inverse_event_shape(sg.TensorShape(output_shape))
+
+    def inverse_event_shape_tensor(self, output_shape: Any, name: str = "inverse_event_shape_tensor") -> Any:
+        """Return the shape of an event before `forward`, a vector of int32, of the one after it."""
+        with sg.name_scope(self._name), sg.name_scope(name):
+            return self._inverse_event_shape_tensor(sg.convert_to_tensor(output_shape, dtype=sg.int32))
+
+    # A subclass that changes the shape of events defines these four.
+
+    def _forward_event_shape(self, shape: sg.TensorShape) -> sg.TensorShape:
+        return shape
+
+    def _forward_event_shape_tensor(self, shape: Any) -> Any:
+        return shape
+
+    def _inverse_event_shape(self, shape: sg.TensorShape) -> sg.TensorShape:
+        return shape
+
+    def _inverse_event_shape_tensor(self, shape: Any) -> Any:
+        return shape
+
     def _summed(self, growth: Any, like: Any, event_ndims: int) -> Any:
         """The sum over the dimensions of an event, of which a growth that is the same everywhere has none
         yet.
@@ -153,6 +193,18 @@ class Invert(Bijector):
     def _log_growth(self, x: Any, y: Any) -> Any:
         return -self._bijector._log_growth(y, x)
 
+    def _forward_event_shape(self, shape: sg.TensorShape) -> sg.TensorShape:
+        return self._bijector._inverse_event_shape(shape)
+
+    def _forward_event_shape_tensor(self, shape: Any) -> Any:
+        return self._bijector._inverse_event_shape_tensor(shape)
+
+    def _inverse_event_shape(self, shape: sg.TensorShape) -> sg.TensorShape:
+        return self._bijector._forward_event_shape(shape)
+
+    def _inverse_event_shape_tensor(self, shape: Any) -> Any:
+        return self._bijector._forward_event_shape_tensor(shape)
+
 
 class Chain(Bijector):
     """Several, the last one first: `Chain([f, g]).forward(x)` is `f(g(x))`."""
@@ -185,6 +237,26 @@ class Chain(Bijector):
         for each in self._bijectors:
             y = each._inverse(y)
         return y
+
+    def _forward_event_shape(self, shape: sg.TensorShape) -> sg.TensorShape:
+        for each in reversed(self._bijectors):
+            shape = each._forward_event_shape(shape)
+        return shape
+
+    def _forward_event_shape_tensor(self, shape: Any) -> Any:
+        for each in reversed(self._bijectors):
+            shape = each._forward_event_shape_tensor(shape)
+        return shape
+
+    def _inverse_event_shape(self, shape: sg.TensorShape) -> sg.TensorShape:
+        for each in self._bijectors:
+            shape = each._inverse_event_shape(shape)
+        return shape
+
+    def _inverse_event_shape_tensor(self, shape: Any) -> Any:
+        for each in self._bijectors:
+            shape = each._inverse_event_shape_tensor(shape)
+        return shape
 
     def _log_growth(self, x: Any, y: Any) -> Any:
         total = sg.constant(0.0, x.dtype)

@@ -129,7 +129,7 @@ class Softsign(Bijector):
         return x / (1.0 + sg.abs(x))
 
     def _inverse(self, y: Any) -> Any:
-        y = checked(y, self._validate_args, lambda v: sg.abs(v) < 1.0, "between -1 and 1")
+        y = checked(y, self._validate_args, lambda v: (v > -1.0) & (v < 1.0), "between -1 and 1")
         return y / (1.0 - sg.abs(y))
 
     def _log_growth(self, x: Any, y: Any) -> Any:

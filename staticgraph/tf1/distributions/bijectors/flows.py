@@ -215,9 +215,15 @@ def masked_dense(
         return mask * make(shape, dtype=dtype)
 
     with sg.name_scope(name, "masked_dense", [inputs]):
-        options = {"kernel_initializer": masked, "kernel_constraint": lambda kernel: mask * kernel}
-        layer = Dense(units, *args, **options, **kwargs, name=name, _scope=name, _reuse=reuse)
-        made: sg.Tensor = layer(inputs)
+        options: dict[str, Any] = {
+            "kernel_initializer": masked,
+            "kernel_constraint": lambda kernel: mask * kernel,
+            "name": name,
+            "_scope": name,
+            "_reuse": reuse,
+        }
+        layer: Any = Dense  # which of its parameters are given is up to the caller
+        made: sg.Tensor = layer(units, *args, **options, **kwargs)(inputs)
         return made
 
 

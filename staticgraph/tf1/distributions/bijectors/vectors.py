@@ -73,6 +73,21 @@ class SoftmaxCentered(Bijector):
     def __init__(self, validate_args: bool = False, name: str = "softmax_centered") -> None:
         super().__init__(validate_args=validate_args, forward_min_event_ndims=1, name=name)
 
+    def _forward_event_shape(self, shape: sg.TensorShape) -> sg.TensorShape:
+        return _longer(shape, 1)
+
+    def _forward_event_shape_tensor(self, shape: Any) -> Any:
+        return shape + sg.one_hot(sg.size(shape) - 1, sg.size(shape), dtype=shape.dtype)
+
+    def _inverse_event_shape(self, shape: sg.TensorShape) -> sg.TensorShape:
+        sizes = shape.as_list() if shape.ndims else [None]
+        if sizes[-1] is not None and sizes[-1] < 2:
+            raise misuse(ValueError, f"SoftmaxCentered: {sizes[-1]} probabilities are of no vector")
+        return _longer(shape, -1)
+
+    def _inverse_event_shape_tensor(self, shape: Any) -> Any:
+        return shape - sg.one_hot(sg.size(shape) - 1, sg.size(shape), dtype=shape.dtype)
+
     def _forward(self, x: Any) -> Any:
         return sg.nn.softmax(sg.concat([x, sg.zeros_like(x[..., :1])], -1))
 
@@ -83,3 +98,11 @@ class SoftmaxCentered(Bijector):
     def _log_growth(self, x: Any, y: Any) -> Any:
         normalization = sg.nn.softplus(sg.reduce_logsumexp(x, axis=-1, keepdims=True))
         return sg.squeeze(-normalization + sg.reduce_sum(x - normalization, axis=-1, keepdims=True), axis=-1)
+
+
+def _longer(shape: sg.TensorShape, by: int) -> sg.TensorShape:
+    """Return a static shape whose last size is larger by a number."""
+    if not shape.ndims:
+        return shape
+    *before, last = shape.as_list()
+    return sg.TensorShape([*before, None if last is None else last + by])

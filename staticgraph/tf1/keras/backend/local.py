@@ -60,7 +60,7 @@ def local_conv(
     inputs, kernel = convert_to_tensor(inputs), convert_to_tensor(kernel)
     rank, first = len(sizes), checked_format(data_format) == "channels_first"
     images = transpose(inputs, [0, *range(2, rank + 2), 1]) if first else inputs
-    channels = images.shape.as_list()[-1]
+    channels: Any = images.shape.as_list()[-1]
     if rank == 1:
         images = images[:, :, None]
     window, distance = [[1, *part, *[1] * (3 - rank)] for part in (kernel_size, strides)]

@@ -220,7 +220,7 @@ class LSTMCell(_GatedCell):
     memory.
     """
 
-    config_names = ("unit_forget_bias",)
+    config_names: tuple[str, ...] = ("unit_forget_bias",)
     gates = 4
 
     @like(_GatedCell, after={"unit_forget_bias": "bias_initializer"}, unit_forget_bias=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.arrays import array_ops
+from staticgraph.building.signatures import with_defaults
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.layers.adapters import with_weights
 from staticgraph.layers.spatial import count_of, sizes_of
@@ -194,3 +195,5 @@ class LocallyConnected2D(_LocallyConnected):
     """
 
     rank = 2
+
+    __init__ = with_defaults(_LocallyConnected, strides=(1, 1))

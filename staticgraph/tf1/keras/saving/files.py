@@ -113,9 +113,7 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True, save_format:
     _refuse_overwriting(target, overwrite)
     os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
     if save_format in ("tf", "tensorflow"):
-        from staticgraph.formats.tf.checkpoints.object_checkpoint import (
-            write_objects,
-        )  # for TensorFlow's files
+        from staticgraph.formats.tf.checkpoints.object_checkpoint import write_objects  # rarely used
 
         write_objects(model, path, state.get_session())
     else:
