@@ -36,7 +36,7 @@ class Post:
 
 
 class Status:
-    """What MPI tells of a message."""
+    """Description of a message by MPI."""
 
     letter = b""
 
