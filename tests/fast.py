@@ -43,6 +43,7 @@ SLOW: dict[str, str] = {
         "test_kernels_can_run_in_their_order"
     ),
     "fuzz/test_random_nests.py": "test_compiled_equals_interpreted",
+    "fuzz/test_random_odd_values.py": "test_some_graphs",
     "fuzz/test_random_steps.py": "test_steps_in_small_pieces",
     "fuzz/test_random_training.py": "test_steps",
     "gpu/test_attention.py": "test_attention_is_what_it_is_on_the_processor test_tensor_cores_may_multiply",
@@ -174,6 +175,7 @@ SLOW: dict[str, str] = {
 # Folders of the product that no first test enters.
 ALSO = {
     "graph_def/test_models.py": "test_nodes_that_only_tensorflow_makes",
+    "keras/test_changed_models.py": "test_every_place",
     "keras/test_data.py": "test_the_formats_of_mnist_and_cifar",
 }
 # One file for all that TensorFlow was asked: the first case of each subject.

@@ -56,12 +56,12 @@ def guarded(value: Any) -> Any:
         return value
     if not _is_ours(value):
         return value
-    made = _made(value)  # a function may have several names
+    name, made = value.__name__, _made(value)  # a function may have several names
     if made is None:
-        made = _guarded(value, value.__name__)
+        made = _guarded(value, name)
     home = vars(sys.modules.get(value.__module__, sys))
-    if home.get(value.__name__) is value:
-        home[value.__name__] = made
+    if home.get(name) is value:
+        home[name] = made
     return made
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import SizeError, require
 from staticgraph.compiler.graph.opdef import Kind, OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.drawn_classes import (
@@ -27,6 +27,7 @@ from staticgraph.compiler.ops.kinds import drawn
 from staticgraph.compiler.ops.random import STATE
 from staticgraph.compiler.ops.samples import Sample, indices
 
+_MOST_RESERVED = 1 << 20
 _UNIGRAMS = (3.0, 1.0, 2.0, 5.0, 0.5)
 
 
@@ -169,6 +170,8 @@ def _unigram_type(
     num_reserved_ids: int, num_shards: int, shard: int, **attrs: Any,
 ) -> Any:  # fmt: skip
     require(0 <= shard < num_shards, f"shard {shard} is not one of {num_shards}")
+    text = f"{num_reserved_ids} ids are reserved, and there may be {_MOST_RESERVED:,}"
+    require(num_reserved_ids <= _MOST_RESERVED, text, kind=SizeError)  # each has a weight, though of 0
     weights = _weights(unigrams, distortion, num_reserved_ids, num_shards, shard)
     text = f"there are {len(weights)} classes, reserved ones included, and range_max is {range_max}"
     require(len(weights) == range_max, text)

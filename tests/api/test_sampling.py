@@ -110,3 +110,12 @@ def test_inputs_of_unknown_shape():
         )
         expected = sess.run(same)
         np.testing.assert_allclose(sess.run(loss, {inputs: np.ones([2, 2]), labels: [[3], [5]]}), expected)
+
+
+@pytest.mark.parametrize("count", [2**21, 2**40, 2**70])
+def test_reserved_ids_that_no_memory_holds(count):
+    """Each reserved id had a weight, before anything was looked at."""
+    with pytest.raises((ValueError, sg.errors.ResourceExhaustedError), match="ids are reserved"):
+        sg.nn.fixed_unigram_candidate_sampler(
+            [[1]], 1, 1, True, count + 3, num_reserved_ids=count, unigrams=(1.0, 2.0, 3.0)
+        )
