@@ -159,7 +159,9 @@ AREAS = {
         "static_state_saving_rnn": "nn.static_state_saving_rnn",
     }),
     "contrib.data": Area(
-        (".contrib.data",), areas=("data.experimental", "data"), names={"Dataset": "data.Dataset"}
+        (".contrib.training.dataset_batches",),
+        areas=("data.experimental", "data"),
+        names={"Dataset": "data.Dataset"},
     ),
     "contrib.distributions": Area(areas=("distributions",)),
     "contrib.distributions.bijectors": Area(("distributions.bijectors",)),

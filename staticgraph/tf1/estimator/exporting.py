@@ -71,7 +71,7 @@ def export(
 def _signatures(inputs: Mapping[str, Any], spec: EstimatorSpec) -> dict[str, SignatureDef]:
     """Return the signatures that the inputs allow, as TensorFlow does: some need serialized examples."""
     found = {}
-    for name, output in spec.export_outputs.items():
+    for name, output in (spec.export_outputs or {}).items():
         try:
             found[name] = output.as_signature_def(inputs)
         except ValueError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.data import experimental
 from staticgraph.tf1.data.dataset import Dataset
@@ -53,7 +52,7 @@ def sliding_window_batch(
     shift = next((each for each in (window_shift, stride) if each is not None), 1)
 
     def batched(*window: Dataset) -> Dataset:
-        whole = window[0] if len(window) == 1 else sg.data.Dataset.zip(window)
+        whole = window[0] if len(window) == 1 else Dataset.zip(window)
         return whole.batch(window_size)
 
     return lambda dataset: dataset.window(window_size, shift, window_stride, True).flat_map(batched)
