@@ -145,7 +145,7 @@ class TestNotWritten:
 
 
 def test_derivatives_of_derivatives_and_of_selected_rows_are_nodes_of_tensorflow(tmp_path, monkeypatch):
-    """Those of a script whose numbers are recorded from TensorFlow, for an open batch."""
+    """The script is one whose numbers are recorded from TensorFlow. Its batch is open."""
     monkeypatch.chdir(tmp_path)
     script = Path(__file__).parents[1] / "compat" / "scripts" / "gradients_of_gradients.py"
     source = script.read_text().partition("with tf.Session()")[0].replace("import tensorflow as tf\n", "")
