@@ -42,28 +42,46 @@ def capture(request: CaptureRequest) -> Step | Needs:
     """
     rows: dict[int, Shape | None] = {}
     reports: list[stages.Report] = []
+    may_guess = True
     with collector_paused(), stages.observing(lambda *report: reports.append(report)):
         wanted = wanted_of(request)
         while True:
-            made = _walked(request, wanted, rows)
+            made = _walked(request, wanted, rows, may_guess)
             if isinstance(made, Step):
                 return replace(made, reports=tuple(reports))
-            if not isinstance(made, NeedsRows):
+            if made is None:
+                may_guess = False
+            elif isinstance(made, NeedsRows):
+                rows |= made.shapes
+            else:
                 return made
-            rows |= made.shapes
 
 
-def _walked(request: CaptureRequest, wanted: Wanted, rows: dict[int, Shape | None]) -> Step | Stop:
-    """Walk through the operations once. `rows`: the shapes of rows of arrays, as far as they are known."""
+def _walked(
+    request: CaptureRequest, wanted: Wanted, rows: dict[int, Shape | None], may_guess: bool
+) -> Step | Stop | None:
+    """Walk through the operations once.
+
+    Args:
+        request: What the capture is asked for.
+        wanted: The operations to perform.
+        rows: The shapes of rows of arrays, as far as they are known.
+        may_guess: If types of branches may be guessed to find more of these.
+
+    Returns:
+        The step, or what is lacking; None if types were guessed, and no rows were found.
+    """
     build = Builder()
     state = RunState(build.constant(0, int32), build.constant(True, bool_))
     feeds = feeds_of(build, request.feeds, request.static)
     reads = Reads(set(map(variable_of, wanted.differentiated)), bool(wanted.differentiated))
-    walk = Walk(request, wanted, rule_of, build, feeds, state, reads, rows)
+    walk = Walk(request, wanted, rule_of, build, feeds, state, reads, rows, may_guess=may_guess)
     with recording(build):
         stop = walk.perform(wanted.needed) or walk.lacking(request.fetches)
         if stop is not None:
             return stop
+        if walk.guessed:
+            return None
         fetched = [*(walk.value(t) for t in request.fetches), *walk.captured.values()]
     return _step(walk, fetched)
 

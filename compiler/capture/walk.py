@@ -69,6 +69,8 @@ class Walk:
         captured: The inputs of host ops that Python calls after the step, or their padded results by number.
         missing: The tensors that depend on arrays whose rows this walk has found.
         acting: The operations in the regions of each loop and branch that `regions.acting` has found.
+        may_guess: If the types of a branch may be guessed while shapes of rows are not known.
+        guessed: If some were. Then this walk only serves to find these shapes.
     """
 
     request: CaptureRequest
@@ -85,6 +87,13 @@ class Walk:
     captured: dict[tuple[Operation, Tensor | int], Value] = field(default_factory=dict)
     missing: set[Tensor] = field(default_factory=set)
     acting: dict[Operation, list[Operation]] = field(default_factory=dict)
+    may_guess: bool = True
+    guessed: bool = False
+
+    @property
+    def lacks_rows(self) -> bool:
+        """Return True if the types of branches may be guessed, because an array has no rows yet."""
+        return self.may_guess and None in self.rows.values()
 
     def perform(self, operations: Iterable[Operation]) -> Stop | None:
         """Capture operations in this order. Returns what is lacking if the walk must end early.

@@ -111,6 +111,7 @@ def _matrix_diag_part_grad(g: Any, y: Any, input: Any) -> tuple[Any]:
 
 @movement(
     tf="MatrixDiagPart", type=_matrix_diag_part_type, dtypes=ANY, grad=_matrix_diag_part_grad,
+    grad_takes=(),
     numpy=lambda x: np.diagonal(x, axis1=-2, axis2=-1).copy(),
     samples=[Sample(real(3, 3)), Sample(real(2, 3, 4)), Sample(real(4, 2))],
 )
@@ -138,6 +139,7 @@ def _set_diag_grad(g: Any, y: Any, input: Any, diagonal: Any) -> tuple[Any, Any]
 
 @movement(
     tf="MatrixSetDiag", type=_set_diag_type, dtypes=ANY, numpy=_set_diag, grad=_set_diag_grad,
+    grad_takes=(),
     samples=[Sample(real(3, 3), real(3)), Sample(real(2, 3, 4), real(2, 3)), Sample(real(4, 2), real(2))],
 )
 def matrix_set_diag(at: tuple[Expr, ...], input: View, diagonal: View) -> Expr:
@@ -180,6 +182,7 @@ def _band(input: np.ndarray, num_lower: int, num_upper: int) -> np.ndarray:
     grad=lambda g, y, input, num_lower, num_upper: (
         ops.matrix_band_part(g, num_lower=num_lower, num_upper=num_upper),
     ),
+    grad_takes=("num_lower", "num_upper"),
     samples=[
         Sample(real(4, 4), num_lower=1, num_upper=0),
         Sample(real(2, 3, 5), num_lower=-1, num_upper=1),

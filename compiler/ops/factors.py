@@ -78,11 +78,15 @@ def is_empty(*shapes: Any) -> bool:
     return any(same(n, 0) for shape in shapes for n in shape)
 
 
+def triangular_part(matrix: Any, lower: bool) -> Any:
+    """Matrices without what is above the diagonal, or below it."""
+    return ops.matrix_band_part(matrix, num_lower=-1 if lower else 0, num_upper=0 if lower else -1)
+
+
 def _cholesky_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     """(M + M^H) / 2 with M = L^-H P L^-1, P the lower half of L^H g, its diagonal halved (Murray, 2016)."""
-    n = x.shape[-1]
-    lower = np.tril(np.ones((n, n), y.dtype.numpy)) - 0.5 * np.eye(n, dtype=y.dtype.numpy)
-    half = product(y, g, adj_a=True) * lower.astype(y.dtype.numpy)
+    whole = product(y, g, adj_a=True)
+    half = ops.matrix_set_diag(triangular_part(whole, lower=True), ops.matrix_diag_part(whole) * 0.5)
     left = matrix_triangular_solve(y, half, adjoint=True)
     inner = adjoint(matrix_triangular_solve(y, adjoint(left), adjoint=True))
     return ((inner + adjoint(inner)) * 0.5,)
@@ -95,6 +99,7 @@ def _cholesky_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     dtypes=FIELDS,
     samples=SQUARE,
     grad=_cholesky_grad,
+    grad_takes=(),
     numpy=widened(unless_singular(np.linalg.cholesky)),
     requires=lambda input: (
         [] if is_empty(input.shape) else [ops.factor_positive(ops.cholesky(input), of="cholesky")]
@@ -232,8 +237,7 @@ def unit_lower_inverse(outs: tuple[Out, ...], input: View) -> Described | tuple[
 def _triangular_grad(g: Any, y: Any, matrix: Any, rhs: Any, lower: bool, adjoint: bool) -> tuple[Any, Any]:
     by_rhs = matrix_triangular_solve(matrix, g, lower=lower, adjoint=not adjoint)
     by_matrix = product(y, by_rhs, adj_b=True) if adjoint else product(by_rhs, y, adj_b=True)
-    n = matrix.shape[-1]
-    return -by_matrix * _triangle(np.ones((n, n), matrix.dtype.numpy), lower), by_rhs
+    return -triangular_part(by_matrix, lower), by_rhs
 
 
 def _nonzero_diagonal(matrix: Any, *_: Any, **__: Any) -> list[Any]:
@@ -247,6 +251,7 @@ def _nonzero_diagonal(matrix: Any, *_: Any, **__: Any) -> list[Any]:
     dtypes=FIELDS,
     samples=[*SYSTEMS, Sample(real(3, 3, low=1.0, high=2.0), real(3, 2), lower=False)],
     grad=_triangular_grad,
+    grad_takes=(),
     requires=_nonzero_diagonal,
 )
 def matrix_triangular_solve(matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False) -> Any:

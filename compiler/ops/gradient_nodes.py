@@ -42,23 +42,24 @@ def alike(a: TensorType, b: TensorType, *_: TensorType, **__: Any) -> TensorType
 
 
 def _activation(
-    of: str, numpy: Callable[..., Any], by_result: bool = True, dtypes: Any = FLOATING, linear: bool = False
-) -> OpDef:
+    of: str, numpy: Callable[..., Any], grad: Callable[..., Parts], by_result: bool = True,
+    dtypes: Any = FLOATING, linear: bool = False,
+) -> OpDef:  # fmt: skip
     """Return the derivative of an activation.
 
     Args:
         of: The name of the op.
         numpy: The meaning of the derivative.
+        grad: The derivative of the derivative: (h, g, y) to the cotangents of g and y.
         by_result: If the derivative is made of the result of the op. Otherwise it is made of the input.
         dtypes: The dtypes that it takes.
-        linear: If the derivative is linear between kinks: then the second derivative is the first.
+        linear: If the derivative is linear between kinks: then it has no derivative by `y`.
     """
 
     @gradient_node(
         name=f"{of}_grad", tf=f"{OPS[of].tf}Grad", type=alike, numpy=numpy, dtypes=dtypes,
         samples=[Sample(real(3, 4), real(3, 4)), Sample(real(), real()), Sample(real(0, 2), real(0, 2))],
-        grad=(lambda h, out, g, y: (node(h, y), None)) if linear else None,
-        grad_takes=() if linear else None, differentiable=(0,) if linear else True,
+        grad=lambda h, out, g, y: grad(h, g, y), grad_takes=(), differentiable=(0,) if linear else True,
     )
     def node(gradients: Any, features: Any) -> Any:
         """The cotangent of the input, given that of the result."""
@@ -80,13 +81,34 @@ def _where(condition: Any, g: np.ndarray) -> np.ndarray:
     return np.where(condition, g, g.dtype.type(0))
 
 
-relu_grad = _activation("relu", lambda g, y: _where(y > 0, g), dtypes=REAL, linear=True)
-relu6_grad = _activation("relu6", lambda g, y: _where((y > 0) & (y < 6), g), dtypes=REAL, linear=True)
-elu_grad = _activation("elu", lambda g, y: np.where(y < 0, g * (y + 1), g))
+def _below_zero(y: Any, h: Any) -> Any:
+    return ops.select(y < 0.0, h, ops.zeros_like(h))
+
+
+def _softsign_grad_grad(h: Any, g: Any, x: Any) -> Parts:
+    once = ops.softsign_grad(h, x)
+    return once, -2.0 * (g * once) * ops.sign(x) / (1.0 + ops.abs(x))
+
+
+relu_grad = _activation(
+    "relu", lambda g, y: _where(y > 0, g), lambda h, g, y: (ops.relu_grad(h, y), None),
+    dtypes=REAL, linear=True,
+)  # fmt: skip
+relu6_grad = _activation(
+    "relu6", lambda g, y: _where((y > 0) & (y < 6), g), lambda h, g, y: (ops.relu6_grad(h, y), None),
+    dtypes=REAL, linear=True,
+)  # fmt: skip
+elu_grad = _activation(
+    "elu", lambda g, y: np.where(y < 0, g * (y + 1), g),
+    lambda h, g, y: (ops.elu_grad(h, y), _below_zero(y, h * g)),
+)  # fmt: skip
 selu_grad = _activation(
-    "selu", lambda g, y: (g * np.where(y < 0, y + SELU_SCALE * SELU_ALPHA, SELU_SCALE)).astype(g.dtype)
+    "selu", lambda g, y: (g * np.where(y < 0, y + SELU_SCALE * SELU_ALPHA, SELU_SCALE)).astype(g.dtype),
+    lambda h, g, y: (ops.selu_grad(h, y), _below_zero(y, h * g)),
+)  # fmt: skip
+softsign_grad = _activation(
+    "softsign", lambda g, x: g / np.square(1 + np.abs(x)), _softsign_grad_grad, by_result=False
 )
-softsign_grad = _activation("softsign", lambda g, x: g / np.square(1 + np.abs(x)), by_result=False)
 
 
 @gradient_node(
@@ -107,15 +129,14 @@ NODES["leaky_relu"] = lambda g, y, x, alpha: (leaky_relu_grad(g, x, alpha=alpha)
 # Functions whose derivative takes their result first
 
 
-def _function(of: str, tf: str, numpy: Callable[..., Any], grad: Callable[..., Parts] | None = None) -> OpDef:
+def _function(of: str, tf: str, numpy: Callable[..., Any], grad: Callable[..., Parts]) -> OpDef:
     @gradient_node(
         name=f"{of}_grad", tf=tf, type=alike, numpy=numpy, dtypes=FLOATING | COMPLEX,
         samples=[
             Sample(real(3, 4, low=0.25), real(3, 4)), Sample(real(low=0.5), real()),
             Sample(real(0, 2), real(0, 2)),
         ],
-        grad=None if grad is None else lambda h, out, y, dy: grad(h, _conjugate(y), _conjugate(dy)),
-        grad_takes=None if grad is None else (),
+        grad=lambda h, out, y, dy: grad(h, _conjugate(y), _conjugate(dy)), grad_takes=(),
     )
     def node(y: Any, dy: Any) -> Any:
         """The cotangent of the input, given the result and its cotangent."""
@@ -139,11 +160,24 @@ def _tanh_grad_grad(h: Any, y: Any, g: Any) -> Parts:
     return half + half, ops.tanh_grad(y, h)
 
 
+def _sqrt_grad_grad(h: Any, y: Any, g: Any) -> Parts:
+    once = 0.5 * h / y
+    return -(once * g) / y, once
+
+
+def _rsqrt_grad_grad(h: Any, y: Any, g: Any) -> Parts:
+    return -1.5 * (h * g) * ops.square(y), -0.5 * h * (ops.square(y) * y)
+
+
+def _reciprocal_grad_grad(h: Any, y: Any, g: Any) -> Parts:
+    return -2.0 * (h * g) * y, -h * ops.square(y)
+
+
 sigmoid_grad = _function("sigmoid", "SigmoidGrad", lambda y, g: g * y * (1 - y), _sigmoid_grad_grad)
 tanh_grad = _function("tanh", "TanhGrad", lambda y, g: g * (1 - y * y), _tanh_grad_grad)
-sqrt_grad = _function("sqrt", "SqrtGrad", lambda y, g: g * g.dtype.type(0.5) / y)
-rsqrt_grad = _function("rsqrt", "RsqrtGrad", lambda y, g: g * g.dtype.type(-0.5) * y**3)
-reciprocal_grad = _function("reciprocal", "ReciprocalGrad", lambda y, g: -g * y * y)
+sqrt_grad = _function("sqrt", "SqrtGrad", lambda y, g: g * g.dtype.type(0.5) / y, _sqrt_grad_grad)
+rsqrt_grad = _function("rsqrt", "RsqrtGrad", lambda y, g: g * g.dtype.type(-0.5) * y**3, _rsqrt_grad_grad)
+reciprocal_grad = _function("reciprocal", "ReciprocalGrad", lambda y, g: -g * y * y, _reciprocal_grad_grad)
 
 
 # Layers
@@ -166,6 +200,8 @@ def _bias_type(g: TensorType, data_format: str) -> TensorType:
     tf="BiasAddGrad", type=_bias_type, dtypes=NUMERIC,
     numpy=lambda g, data_format: g.sum(_bias_axes(g.ndim, data_format), dtype=g.dtype),
     samples=[Sample(real(3, 4)), Sample(real(2, 3, 2, 5), data_format="NCHW"), Sample(real(0, 2))],
+    grad=lambda h, out, g, data_format: (ops.bias_add(ops.zeros_like(g), h, data_format=data_format),),
+    grad_takes=("out_backprop",),
 )
 def bias_add_grad(out_backprop: Any, *, data_format: str = "NHWC") -> Any:
     """The cotangent of the bias: `out_backprop` summed over all axes but that of channels."""

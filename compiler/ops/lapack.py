@@ -97,7 +97,8 @@ def widened(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def adjoint(x: Any) -> Any:
     """The conjugate transposes of matrices."""
-    return conjugate(ops.transpose(x, perm=(*range(x.rank - 2), x.rank - 1, x.rank - 2)))
+    rank = x.type.rank
+    return conjugate(ops.transpose(x, perm=(*range(rank - 2), rank - 1, rank - 2)))
 
 
 def product(a: Any, b: Any, adj_a: bool = False, adj_b: bool = False) -> Any:
@@ -191,7 +192,7 @@ def _substituted(factors: Any, rhs: Any, adjoint: bool = False) -> Any:
 
 def _per_matrix(numbers: Any) -> Any:
     """One number per matrix, in a shape that broadcasts against the matrices."""
-    return ops.reshape(numbers, shape=(*numbers.shape, 1, 1))
+    return ops.expand_dims(ops.expand_dims(numbers, axis=-1), axis=-1)
 
 
 def _determinant_type(input: TensorType) -> TensorType:
@@ -322,6 +323,7 @@ def _log_determinant_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     dtypes=FIELDS,
     samples=SQUARE,
     grad=_log_determinant_grad,
+    grad_takes=(),
 )
 def log_matrix_determinant(input: Any) -> Any:
     """Signs, and logarithms of the absolute values, of the determinants of square matrices."""

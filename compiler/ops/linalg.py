@@ -275,6 +275,7 @@ def _cross_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     numpy=lambda a, b: np.cross(a, b).astype(a.dtype),
     samples=[Sample(real(3), real(3)), Sample(real(2, 4, 3), real(2, 4, 3)), Sample(real(0, 3), real(0, 3))],
     grad=_cross_grad,
+    grad_takes=(),
 )
 def cross(a: Any, b: Any) -> Any:
     """Cross products of the vectors in the last axis, which has size 3."""

@@ -204,6 +204,7 @@ _SPACE = [
     grad=lambda g, y, x, block_shape, paddings: (
         ops.batch_to_space_nd(g, block_shape=block_shape, crops=paddings),
     ),
+    grad_takes=("block_shape", "paddings"),
 )
 def space_to_batch_nd(input: Any, *, block_shape: Any, paddings: Any) -> Any:
     """The axes after the batch, padded by `paddings` and divided into blocks of `block_shape`.
@@ -233,6 +234,7 @@ def space_to_batch_nd(input: Any, *, block_shape: Any, paddings: Any) -> Any:
     grad=lambda g, y, x, block_shape, crops: (
         ops.space_to_batch_nd(g, block_shape=block_shape, paddings=crops),
     ),
+    grad_takes=("block_shape", "crops"),
     samples=[
         Sample(real(4, 2, 2, 1), block_shape=(2, 2), crops=((0, 0), (0, 0))),
         Sample(real(6, 2), block_shape=(3,), crops=((1, 0),)),

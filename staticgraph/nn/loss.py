@@ -44,7 +44,7 @@ def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: 
     <sg.Tensor 'Softmax:0' shape=(?, 10) dtype=float32>
     """
     axis = renamed("axis", axis, "dim", dim)
-    return ops.softmax(logits, axis=-1 if axis is None else axis, name=name)
+    return _along(ops.softmax, logits, axis, name)
 
 
 def log_softmax(
@@ -56,7 +56,14 @@ def log_softmax(
     array([-0.6931, -0.6931], dtype=float32)
     """
     axis = renamed("axis", axis, "dim", dim)
-    return ops.log_softmax(logits, axis=-1 if axis is None else axis, name=name)
+    return _along(ops.log_softmax, logits, axis, name)
+
+
+def _along(op: Any, logits: Any, axis: int | None, name: str | None) -> Tensor:
+    made: Tensor = op(logits, axis=-1 if axis is None else axis, name=name)
+    if axis is not None and axis not in (-1, (made.type.rank or 0) - 1):
+        count_more(made.graph, 30)  # TensorFlow exchanges the axis and the last one, and exchanges them again
+    return made
 
 
 def softmax_cross_entropy_with_logits_v2(

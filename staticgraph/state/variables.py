@@ -101,6 +101,21 @@ else:
     _Base = Symbolic
 
 
+def _initializer_of(told: Any, prefix: str, graph: Graph) -> tuple[Operation, str]:
+    """Return the initializer that a message names, and the name of the initial value, "" for its operand.
+
+    A variable that TensorFlow began from a checkpoint has an assignment of what it read, named as a tensor.
+    Such nodes are not in a graph that was read: then it is the assignment that the variable was made with.
+    """
+    name = told.initializer_name.partition(":")[0]
+    try:
+        return graph.get_operation_by_name(prefix + name), told.initial_value_name
+    except KeyError:
+        if name == told.initializer_name:
+            raise
+    return graph.get_operation_by_name(f"{prefix}{told.variable_name.partition(':')[0]}/Assign"), ""
+
+
 class Variable(_Base):
     """A tensor that a session keeps, and that `assign` and optimizers change.
 
@@ -188,7 +203,7 @@ class Variable(_Base):
         self.where = user_frame()
         self._constraint, self._trainable, self._validate_shape = None, bool(told.trainable), True
         self._handle: Tensor = graph.get_tensor_by_name(prefix + told.variable_name)
-        self._initializer: Operation = graph.get_operation_by_name(prefix + told.initializer_name)
+        self._initializer, initial = _initializer_of(told, prefix, graph)
         read = graph.get_tensor_by_name(prefix + told.snapshot_name)
         if self.op.definition.name != "variable" or self._initializer.definition.name != "assign":
             text = f"{told.variable_name!r} with the initializer {told.initializer_name!r} is no variable"
@@ -196,7 +211,6 @@ class Variable(_Base):
         with graph.as_default(), graph.inside(None):
             is_operand = variable_of(read) is self.op
             self._read = read if is_operand else ops.read_variable(self._handle, name="read")
-        initial = told.initial_value_name
         self._initial_value: Tensor = (
             graph.get_tensor_by_name(prefix + initial) if initial else self._initializer.tensors[1]
         )

@@ -256,3 +256,54 @@ def test_a_size_that_turns_out_to_be_none(size):
     rows = sg.TensorArray(sg.float32, size=given, element_shape=[2]).write(0, [1.0, 2.0]).stack()
     with sg.Session() as sess, pytest.raises(sg.errors.InvalidArgumentError, match="TensorArray"):
         sess.run(rows, {given: size})
+
+
+class TestRowsThatABranchReads:
+    """A branch inside of a loop reads rows before the loop has written one: recursive nets do so."""
+
+    @staticmethod
+    def descended(size, **given):
+        leaf = sg.placeholder(sg.bool, [None], name="leaf")
+        words = sg.constant(np.arange(12.0).reshape(4, 3), sg.float32)
+        nodes = sg.TensorArray(sg.float32, size=size, clear_after_read=False, **given)
+
+        def add(i, nodes):
+            def combine():
+                return sg.concat([nodes.read(i - 1), nodes.read(i - 2)], 1)[:, 2:5]
+
+            node = sg.cond(leaf[i], lambda: sg.expand_dims(words[i], 0), combine)
+            return i + 1, nodes.write(i, node)
+
+        _, nodes = sg.while_loop(lambda i, _: i < sg.size(leaf), add, (0, nodes))
+        return leaf, words, nodes.concat()
+
+    @pytest.mark.parametrize("given", [{"size": 4}, {"size": 0, "dynamic_size": True, "infer_shape": False}])
+    def test_values_and_slopes(self, given):
+        with sg.Graph().as_default(), sg.Session() as sess:
+            leaf, words, rows = self.descended(**given)
+            slopes = sg.gradients(rows[3], words)
+            made, found = sess.run([rows, slopes[0]], {leaf: [True, True, False, False]})
+        np.testing.assert_allclose(made, [[0, 1, 2], [3, 4, 5], [5, 0, 1], [1, 3, 4]])
+        wanted = np.zeros((4, 3))
+        wanted[0, 1] = wanted[1, 0] = wanted[1, 1] = 1.0
+        np.testing.assert_allclose(found, wanted)
+
+    def test_the_loop_is_native_if_its_array_does_not_grow(self):
+        with sg.Graph().as_default(), sg.Session() as sess:
+            leaf, _, rows = self.descended(4)
+            sess.run(rows, {leaf: [True, True, False, True]})
+            compiles = len(sess.compiles)
+            sess.run(rows, {leaf: [True, True, True, False]})
+            assert len(sess.compiles) == compiles == 1
+
+    def test_a_branch_that_is_not_taken_may_have_shapes_that_do_not_fit(self):
+        with sg.Graph().as_default(), sg.Session() as sess:
+            x, is_square = sg.placeholder(sg.float32, [None, None]), sg.placeholder(sg.bool, [])
+            y = sg.cond(is_square, lambda: sg.matmul(x, x), lambda: 2.0 * x)
+            fed = np.ones((2, 3), np.float32)
+            np.testing.assert_allclose(sess.run(y, {x: fed, is_square: False}), 2.0 * fed)
+            with pytest.raises(sg.errors.InvalidArgumentError, match="matmul"):
+                sess.run(y, {x: fed, is_square: True})
+            np.testing.assert_allclose(
+                sess.run(y, {x: np.ones((2, 2)), is_square: True}), np.full((2, 2), 2.0)
+            )

@@ -115,3 +115,15 @@ def test_a_function_that_clips_norms():
     with tf.Session() as sess:
         np.testing.assert_allclose(sess.run(clipped), [0.6, 0.8], rtol=1e-6)
     assert same is variable
+
+
+def test_gradients_are_summarized_under_the_names_of_tensorflow():
+    """Summaries of `create_train_op` end otherwise than those of slim's function, as in TensorFlow 1.15.5."""
+    with tf.Graph().as_default():
+        x = tf.get_variable("s/x", [3])
+        loss, descent = tf.reduce_sum(x * x), tf.train.GradientDescentOptimizer(0.1)
+        tf.contrib.slim.learning.create_train_op(loss, descent, summarize_gradients=True)
+        made = [each.name for each in tf.get_collection(tf.GraphKeys.SUMMARIES)]
+        assert made == ["summarize_grads/s/x_gradient:0", "summarize_grads/s/x_gradient_norm:0"]
+        made = [each.name for each in tf.contrib.slim.learning.add_gradients_summaries([(x, x)])]
+        assert made == ["s/x/gradient:0", "s/x/gradient_norm:0"]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compat import tf1
 from staticgraph.compiler.graph.errors import InvalidArgumentError, UnimplementedError
 from staticgraph.tf1.summary import FileWriterCache
 
@@ -133,7 +134,10 @@ def test_an_exported_model_predicts_the_same(tmp_path, is_parsing):
     loaded = sg.load(os.path.join(folder, "serving_default.sg"))
     wanted = list(net.predict(data(1, y=False)))[3]["y"]
     np.testing.assert_allclose(loaded(**fed)["y"][0], wanted, rtol=1e-6)
-    assert sorted(os.listdir(folder)) == ["assets.extra", "line.sg", "serving_default.sg"]
+    files = ["assets.extra", "line.sg", "saved_model.pb", "serving_default.sg", "variables"]
+    assert sorted(os.listdir(folder)) == files
+    predict = tf1.contrib.predictor.from_saved_model(folder)
+    np.testing.assert_allclose(predict(fed)["y"][0], wanted, rtol=1e-6)
 
 
 def test_a_model_that_was_not_trained_is_not_exported(tmp_path):

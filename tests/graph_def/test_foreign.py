@@ -102,3 +102,30 @@ def test_a_node_of_too_many_outputs_is_refused(count: int):
 def test_types_that_nobody_has_are_refused():
     with pytest.raises(GraphDefError, match="node 'a' is of type 'Foo1'"):
         read('node { name: "a" op: "Foo1" }')
+
+
+def test_a_net_that_was_trained_from_a_dataset_is_restored_and_trained_on_by_feeding(tmp_path):
+    """Nodes that Python carries out here, in a file of our own."""
+    with sg.Graph().as_default(), sg.Session() as sess:
+        data = sg.data.Dataset.from_tensors(np.ones((2, 3), np.float32)).repeat()
+        x = data.make_one_shot_iterator().get_next()
+        y = sg.py_func(lambda a: 2.0 * a, [x], sg.float32, name="doubled")
+        queue = sg.FIFOQueue(2, sg.float32, [[]], name="queue")
+        w = sg.get_variable("w", [3, 1])
+        out = sg.add(sg.matmul(sg.ensure_shape(y, [None, 3]), w), queue.dequeue(name="next"), name="out")
+        sg.train.GradientDescentOptimizer(1.0).minimize(sg.reduce_sum(out), name="step")
+        sess.run(w.initializer)
+        before = sess.run(w)
+        sg.train.Saver().save(sess, str(tmp_path / "model"))
+    with sg.Graph().as_default(), sg.Session() as sess:
+        sg.train.import_meta_graph(str(tmp_path / "model.meta")).restore(sess, str(tmp_path / "model"))
+        fed = {"doubled:0": np.full((1, 3), 2.0, np.float32), "next:0": 1.0}
+        np.testing.assert_allclose(
+            sess.run("out:0", fed), 2.0 * before.sum(0, keepdims=True) + 1.0, rtol=1e-6
+        )
+        sess.run("step", fed)
+        np.testing.assert_allclose(sess.run("w:0"), before - 2.0, rtol=1e-6)
+        with pytest.raises(
+            UnimplementedError, match=r"sg.iterator_get_next, which is not carried out\s+from"
+        ):
+            sess.run("doubled:0")

@@ -99,7 +99,7 @@ class TestRefused:
             (nodes(const("a", 1.0), unary("b", "Exit", "a")), "node 'b' is an Exit and in no loop"),
             (nodes(const("a", 1.0), unary("b", "Merge", "a", "a")), "node 'b' .Merge. cannot be imported"),
             (nodes(("a", "PartitionedCall", [], {})), "the GraphDef has no function ''"),
-            (nodes(("a", "sg.py_func", [], {})), "node 'a' is of type 'sg.py_func'"),
+            (nodes(("a", "sg.no_such", [], {})), "node 'a' is of type 'sg.no_such'"),
             (nodes(("a", "sg.nothing", [], {})), "node 'a' is of type 'sg.nothing'"),
             (nodes(const("a", 1.0), const("a", 1.0)), "two nodes of the GraphDef are called 'a'"),
             (nodes(unary("a", "Exp", "b")), "node 'a' has the input 'b', and the GraphDef has no such node"),

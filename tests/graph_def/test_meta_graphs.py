@@ -369,3 +369,14 @@ def test_two_variables_of_one_name_are_refused():
     twice.append(twice[0])
     with sg.Graph().as_default(), pytest.raises(GraphDefError, match="have the same name: v"):
         sg.train.import_meta_graph(meta)
+
+
+def test_a_variable_begun_from_a_checkpoint_has_the_initializer_that_it_was_made_with():
+    """TensorFlow names the assignment of what it read as a tensor; nodes that read files are left out."""
+    with sg.Graph().as_default():
+        v = sg.Variable([1.0, 2.0], name="v")
+        told = v.to_proto()
+        told.initializer_name, told.initial_value_name = "Assign_1:0", "checkpoint_initializer_1:0"
+        read = sg.Variable.from_proto(told)
+        assert read.initializer is v.initializer
+        assert read.initial_value is v.initial_value

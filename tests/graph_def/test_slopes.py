@@ -1,6 +1,7 @@
 """Writing of derivatives through loops and branches: what a loop keeps for them, and what cannot be."""
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -141,3 +142,13 @@ class TestNotWritten:
         with sg.Graph().as_default(), sg.Session() as sess:
             sg.import_graph_def(graph.as_graph_def(), name="")
             np.testing.assert_array_equal(sess.run(slope.name, {"x:0": np.ones((3, 2))}), expected)
+
+
+def test_derivatives_of_derivatives_and_of_selected_rows_are_nodes_of_tensorflow(tmp_path, monkeypatch):
+    """The script is one whose numbers are recorded from TensorFlow. Its batch is open."""
+    monkeypatch.chdir(tmp_path)
+    script = Path(__file__).parents[1] / "compat" / "scripts" / "gradients_of_gradients.py"
+    source = script.read_text().partition("with tf.Session()")[0].replace("import tensorflow as tf\n", "")
+    with sg.Graph().as_default() as graph:
+        exec(compile(source, str(script), "exec"), {"tf": tf})  # noqa: S102
+        assert own_nodes(graph) == {}

@@ -13,9 +13,11 @@ from staticgraph.compiler.capture.rules.static_values import flag, static_value
 from staticgraph.compiler.capture.table import RULES
 from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.errors import GraphError
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close
 from staticgraph.compiler.graph.opdef import OPS, ops
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.control_flow import taken
 
@@ -61,27 +63,65 @@ def _all_branches(walk: Walk, op: Operation, pred: Value, inner: Sequence[Tensor
     made = []
     for region in branches:
         state.set(before)
-        results = perform_region(walk, region, (), inner, whole)
+        try:
+            results = perform_region(walk, region, (), inner, whole)
+        except GraphError:  # its shapes do not fit, which matters only if it is taken
+            continue
         if isinstance(results, Stop):
             return results
         made.append([*results, *state.get()])
+    if whole and not inner and walk.lacks_rows and (guess := _with_rows(made, len(branches))) is not None:
+        walk.guessed = True
+        state.set(guess[len(op.outputs) :])
+        return guess[: len(op.outputs)]
+    if len(made) < len(branches):
+        return _known_branch(walk, op, pred, inner, state, before)
     for tensor in inner:
         value = walk.value(tensor)
         zeros = walk.build.constant(np.zeros(value.shape), value.dtype)
         for region, results in zip(branches, made, strict=True):
             results.append(zeros if around(tensor, region) is None else value)
     if any([v.type for v in results] != [v.type for v in made[0]] for results in made):
-        known = static_value(walk, op.tensors[0])  # the step is compiled for the branch that is taken
-        if isinstance(known, Needs):
-            return known
-        state.set(before)
-        return _taken(walk, op, walk.build.constant(known, pred.dtype), inner)
+        return _known_branch(walk, op, pred, inner, state, before)
     outputs = _branch(walk, pred, made, first)
     count = len(op.outputs) if whole else 0
     end = count + len(before)
     state.set(outputs[count:end])
     walk.values.update(zip(inner, outputs[end:], strict=True))
     return outputs[:count]
+
+
+def _known_branch(
+    walk: Walk,
+    op: Operation,
+    pred: Value,
+    inner: Sequence[Tensor],
+    state: RegionState,
+    before: Sequence[Value],
+) -> list[Value] | Stop:
+    """Return the results of the branch that is taken, for which the step is compiled."""
+    known = static_value(walk, op.tensors[0])
+    if isinstance(known, Needs):
+        return known
+    state.set(before)
+    return _taken(walk, op, walk.build.constant(known, pred.dtype), inner)
+
+
+def _with_rows(made: Sequence[list[Value]], count: int) -> list[Value] | None:
+    """Return the results of a branch that reads no array without rows, if another of the branches does.
+
+    Such an array has elements of no size: the other branch fails with them, or gives another type:
+
+        cond(is_leaf[i], lambda: word, lambda: combine(nodes.read(left[i]), nodes.read(right[i])))
+
+    Args:
+        made: The results of the branches that did not fail.
+        count: The number of branches.
+    """
+    if len(made) == count and all([v.type for v in each] == [v.type for v in made[0]] for each in made):
+        return None
+    whole = (each for each in made if not any(same(n, 0) for v in each for n in v.shape))
+    return next(whole, None)
 
 
 def _branch(walk: Walk, pred: Value, made: Sequence[Sequence[Value]], first: int) -> list[Value]:

@@ -158,7 +158,11 @@ AREAS = {
         "static_bidirectional_rnn": "nn.static_bidirectional_rnn",
         "static_state_saving_rnn": "nn.static_state_saving_rnn",
     }),
-    "contrib.data": Area(areas=("data.experimental", "data"), names={"Dataset": "data.Dataset"}),
+    "contrib.data": Area(
+        (".contrib.training.dataset_batches",),
+        areas=("data.experimental", "data"),
+        names={"Dataset": "data.Dataset"},
+    ),
     "contrib.distributions": Area(areas=("distributions",)),
     "contrib.distributions.bijectors": Area(("distributions.bijectors",)),
     "contrib.distributions.python.ops.bijectors": Area(areas=("contrib.distributions.bijectors",)),

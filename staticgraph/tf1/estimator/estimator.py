@@ -16,6 +16,7 @@ from staticgraph.building.framework import Graph, GraphKeys, add_to_collection, 
 from staticgraph.building.inputs import group
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.distribute.host_numbers import wait_for_all
 from staticgraph.formats.tf.log import log
 from staticgraph.random_numbers.random_ops import set_random_seed
@@ -130,6 +131,7 @@ class Estimator:
         with Graph().as_default():
             with _scope(self._config.train_distribute, is_trained=True):
                 step = self._begin()
+                count_more(step.graph, 11)  # TensorFlow reads the step, if it has a value, and adds 0
                 spec, input_hooks = self._to_train(input_fn)
                 warm_start(self._warm_start)
             loss = self._run_training(spec, step, [*input_hooks, *hooks], list(saving_listeners or ()))
@@ -226,8 +228,10 @@ class Estimator:
         """Write the model with the variables of a checkpoint into a new folder below `export_dir_base`.
 
         `serving_input_receiver_fn`: a function from `estimator.export` that makes the placeholders.
-        `assets_extra`: files to copy into the folder, by their names there. Returns the folder's path.
-        ValueError without a checkpoint.
+        The folder is a SavedModel, with the signatures of `export_outputs`; beside it, `sg.load` reads each
+        of them from a file of its own, such as `serving_default.sg`.
+        `assets_extra`: files to copy into the folder, by their names there. `as_text`: write the graph as
+        text. Returns the folder's path. ValueError without a checkpoint.
         """
         if serving_input_receiver_fn is None:
             raise misuse(ValueError, "An input_receiver_fn must be defined.")
@@ -239,7 +243,8 @@ class Estimator:
             receiver = serving_input_receiver_fn()
             labels = getattr(receiver, "labels", None)
             spec = self._call_model_fn(receiver.features, labels, experimental_mode, self.config)
-            return exporting.export(export_dir_base, receiver, spec, checkpoint, assets_extra, self._config)
+            given = (checkpoint, assets_extra, self._config, as_text)
+            return exporting.export(export_dir_base, receiver, spec, *given)
 
     def export_savedmodel(
         self,

@@ -9,6 +9,8 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import as_dtype, string
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.random_numbers.random_ops import get_seed
@@ -17,6 +19,8 @@ from staticgraph.tf1 import data
 __all__ = ["numpy_input_fn", "pandas_input_fn"]
 
 Arrays = dict[str, np.ndarray]
+
+_QUEUE = 15  # operations of a queue, its summary and what takes from it
 
 
 def numpy_input_fn(
@@ -54,7 +58,7 @@ def numpy_input_fn(
             raise misuse(ValueError, "x cannot be an empty dict")
         if isinstance(y, Mapping) and not y:
             raise misuse(ValueError, "y cannot be empty dict, use None instead.")
-        return _batches((x,) if y is None else (x, y), batch_size, num_epochs, bool(shuffle))
+        return _batches((x,) if y is None else (x, y), batch_size, num_epochs, bool(shuffle), num_threads)
 
     return input_fn
 
@@ -88,12 +92,12 @@ def pandas_input_fn(
 
     def input_fn() -> Any:
         parts = [_columns(features)] if y is None else [_columns(features), _labels(y)]
-        return _batches(tuple(parts), batch_size, num_epochs, bool(shuffle))
+        return _batches(tuple(parts), batch_size, num_epochs, bool(shuffle), num_threads)
 
     return input_fn
 
 
-def _batches(parts: tuple[Any, ...], size: int, epochs: int | None, shuffle: bool) -> Any:
+def _batches(parts: tuple[Any, ...], size: int, epochs: int | None, shuffle: bool, threads: int) -> Any:
     """Tensors, another batch in each run, nested as `parts`."""
     arrays = [array for part in parts for array in (part.values() if isinstance(part, Mapping) else [part])]
     values = [np.asarray(array) for array in arrays]
@@ -110,8 +114,11 @@ def _batches(parts: tuple[Any, ...], size: int, epochs: int | None, shuffle: boo
 
     types = tuple(string if value.dtype.kind in "OSU" else as_dtype(value.dtype) for value in values)
     shapes = tuple(TensorShape([None, *value.shape[1:]]) for value in values)
-    dataset = data.Dataset.from_generator(generate, types, shapes)
-    tensors = iter(dataset.make_one_shot_iterator().get_next())
+    # TensorFlow has a queue here. Each thread feeds an enqueuing operation, with the numbers of examples too.
+    operations = _QUEUE + threads * (len(arrays) + 2)
+    with counted_as(get_default_graph(), operations):
+        dataset = data.Dataset.from_generator(generate, types, shapes)
+        tensors = iter(dataset.make_one_shot_iterator().get_next())
     made = tuple(
         {key: next(tensors) for key in part} if isinstance(part, Mapping) else next(tensors) for part in parts
     )

@@ -247,6 +247,6 @@ def _window_bits(kind: str) -> int:
 
 def _opened(path: Any, mode: str) -> BinaryIO:
     try:
-        return open(os.fspath(path), mode)  # type: ignore[return-value]
+        return open(os.fsdecode(path), mode)  # type: ignore[return-value]
     except (FileNotFoundError, NotADirectoryError):
         raise misuse(NotFoundError, f"{path}: no such file or directory") from None

@@ -48,7 +48,7 @@ class NewCheckpointReader:
             found = safetensors.read(members[_WEIGHTS], _WEIGHTS)
             return {name: (stored[0], owned(stored)) for name, stored in found.items()}
 
-        self._prefix = os.fspath(filepattern)
+        self._prefix = os.fsdecode(filepattern)
         theirs = tensors_of(self._prefix)
         if theirs is not None:
             self._stored = dict(theirs)

@@ -65,7 +65,7 @@ def read_meta_graph_file(filename: Any) -> MetaGraphDef:
     """The message in a file of bytes or text. OSError if there is no file, InvalidFileError for another
     file.
     """
-    path = os.fspath(filename)
+    path = os.fsdecode(filename)
     if not os.path.isfile(path):
         raise misuse(OSError, f"File {path} does not exist.")
     with open(path, "rb") as file:

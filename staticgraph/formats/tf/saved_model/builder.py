@@ -45,7 +45,7 @@ class SavedModelBuilder:
     """
 
     def __init__(self, export_dir: Any) -> None:
-        self._folder = os.fspath(export_dir)
+        self._folder = os.fsdecode(export_dir)
         self._model = SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
         self._has_variables = False
         if os.path.isdir(self._folder) and os.listdir(self._folder):

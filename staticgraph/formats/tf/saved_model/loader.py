@@ -22,7 +22,7 @@ __all__ = ["load", "maybe_saved_model_directory"]
 
 def maybe_saved_model_directory(export_dir: Any) -> bool:
     """Return True if a folder has the message of a SavedModel."""
-    return any(os.path.isfile(path) for path in _files(os.fspath(export_dir)))
+    return any(os.path.isfile(path) for path in _files(os.fsdecode(export_dir)))
 
 
 def load(
@@ -34,7 +34,7 @@ def load(
     OSError if the folder has no SavedModel, RuntimeError if it has no graph with the tags,
     InvalidFileError for damaged files. `import_scope` is a scope for all names.
     """
-    folder = os.fspath(export_dir)
+    folder = os.fsdecode(export_dir)
     found = _tagged(read_saved_model(folder), set(tags))
     graph = sess.graph
     before = graph.version

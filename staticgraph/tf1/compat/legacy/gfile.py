@@ -39,7 +39,7 @@ class GFile:
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
-        self.name, self.mode = os.fspath(name), mode
+        self.name, self.mode = os.fsdecode(name), mode
         self._file: Any = None
 
     def _opened(self) -> Any:
@@ -129,7 +129,7 @@ def ListDirectory(dirname: Any) -> list[str]:
 def Glob(filename: Any) -> list[str]:
     """The files that match a pattern, or one of several, sorted."""
     patterns = filename if isinstance(filename, list | tuple) else [filename]
-    return [path for pattern in patterns for path in sorted(glob.glob(os.fspath(pattern)))]
+    return [path for pattern in patterns for path in sorted(glob.glob(os.fsdecode(pattern)))]
 
 
 def MkDir(dirname: Any) -> None:

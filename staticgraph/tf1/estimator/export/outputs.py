@@ -9,6 +9,12 @@ from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.formats.tf.messages.meta_graph import SignatureDef
+from staticgraph.formats.tf.saved_model.signature_def_utils import (
+    classification_signature_def,
+    predict_signature_def,
+    regression_signature_def,
+)
 from staticgraph.sparse.tensor import SparseTensor
 
 __all__ = ["ClassificationOutput", "ExportOutput", "PredictOutput", "RegressionOutput"]
@@ -20,6 +26,17 @@ class ExportOutput:
     @property
     def outputs(self) -> dict[str, Any]:
         """The tensors by name."""
+        raise NotImplementedError
+
+    def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> SignatureDef:
+        """Return the signature of a SavedModel that gives these outputs.
+
+        Args:
+            receiver_tensors: The tensors that the model is fed with, by name.
+
+        Raises:
+            ValueError: Classes and numbers are given for examples in one string tensor, and this is none.
+        """
         raise NotImplementedError
 
 
@@ -34,6 +51,9 @@ class RegressionOutput(ExportOutput):
     @property
     def outputs(self) -> dict[str, Any]:
         return {"outputs": self.value}
+
+    def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> SignatureDef:
+        return regression_signature_def(_examples(receiver_tensors, "Regression"), self.value)
 
 
 class ClassificationOutput(ExportOutput):
@@ -56,6 +76,10 @@ class ClassificationOutput(ExportOutput):
         named = {"classes": self.classes, "scores": self.scores}
         return {name: tensor for name, tensor in named.items() if tensor is not None}
 
+    def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> SignatureDef:
+        examples = _examples(receiver_tensors, "Classification")
+        return classification_signature_def(examples, self.classes, self.scores)
+
 
 class PredictOutput(ExportOutput):
     """Any tensors by name; a single one has the name "output". ValueError for what is no tensor."""
@@ -67,6 +91,16 @@ class PredictOutput(ExportOutput):
                 _refuse(f"Prediction outputs must be tensors by name; got {key!r}: {value!r}")
 
     outputs: dict[str, Any] = read_only("outputs")
+
+    def as_signature_def(self, receiver_tensors: Mapping[str, Any]) -> SignatureDef:
+        return predict_signature_def(receiver_tensors, self._outputs)
+
+
+def _examples(receiver_tensors: Mapping[str, Any], kind: str) -> Tensor:
+    given = list(receiver_tensors.values())
+    if len(given) != 1 or not isinstance(given[0], Tensor) or given[0].dtype is not string:
+        _refuse(f"{kind} signatures take one string tensor of examples; got {dict(receiver_tensors)!r}")
+    return given[0]
 
 
 def _refuse(text: str) -> NoReturn:

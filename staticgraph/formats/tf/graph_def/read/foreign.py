@@ -1,5 +1,6 @@
-"""Nodes of types that TensorFlow has and that nothing here carries out: queues, readers, datasets, functions
-of Python. They do not keep the rest of a graph from being read: what they give can be fed.
+"""Nodes that cannot be carried out from a file: queues, readers, datasets and functions of Python, as
+TensorFlow writes them or as they are written here. They do not keep the rest of a graph from being read: what
+they give can be fed.
 
 What other nodes do with a handle of such a node, only TensorFlow does either.
 """
@@ -13,10 +14,12 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.errors import UnimplementedError
+from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
 from staticgraph.formats.tf.graph_def.attributes import shape_of_proto
+from staticgraph.formats.tf.graph_def.correspondence import OWN
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from staticgraph.formats.tf.graph_def.signatures import Argument, Signature, foreign_signature
 from staticgraph.formats.tf.messages.graph import NodeDef
@@ -32,12 +35,13 @@ def _foreign_types(*inputs: TensorType, given: Any, types: tuple[TensorType, ...
 
 @host(type=_foreign_types, stateful=True, vars={"input": "*"})
 def foreign(*input: Any, given: Any, types: tuple[TensorType, ...]) -> Any:
-    """A node of TensorFlow's, `given` as it stood in a GraphDef, that only TensorFlow carries out. Its
-    outputs, of these `types`, can be fed.
+    """A node, `given` as it stood in a GraphDef, that is not carried out. Its outputs, of these `types`, can
+    be fed.
 
     Raises UnimplementedError if a run needs one that is not.
     """
-    text = f"{given.name} is a node of TensorFlow's type {given.op}, which is not carried out here"
+    whose, where = ("the", "from a file") if given.op.startswith(OWN) else ("TensorFlow's", "here")
+    text = f"{given.name} is a node of {whose} type {given.op}, which is not carried out {where}"
     feeds = ", ".join(f"'{given.name}:{at}': ..." for at in range(len(types)))
     hint = f"feed what it gives: feed_dict={{{feeds}}}" if feeds else "run what does without it"
     raise UnimplementedError(text, hint=hint)
@@ -56,8 +60,11 @@ class Foreign:
         self._handles: set[Tensor] = set()
 
     def knows(self, type: str) -> bool:
-        """Return True if TensorFlow has this type."""
-        return foreign_signature(type) is not None
+        """Return True if TensorFlow has this type, or if Python carries it out here."""
+        if not type.startswith(OWN):
+            return foreign_signature(type) is not None
+        op = OPS.get(type.removeprefix(OWN))
+        return op is not None and op.effect in (Effect.HOST, Effect.EFFECT)
 
     def takes(self, inputs: Sequence[Any]) -> bool:
         """Return True if one of the inputs is a handle."""
@@ -65,9 +72,7 @@ class Foreign:
 
     def add(self, node: NodeDef, name: str, inputs: Sequence[Any]) -> Operation | tuple[Tensor, ...]:
         """The operation that stands for a node."""
-        told = foreign_signature(node.op)
-        assert told is not None
-        dtypes = [dtype for argument in told.outputs for dtype in _dtypes(node, told, argument)]
+        dtypes = _all_dtypes(node)
         shapes = _shapes(node, len(dtypes))
         types = tuple(TensorType(dtype or string, shape) for dtype, shape in zip(dtypes, shapes, strict=True))
         given = [each for each in inputs if isinstance(each, Tensor)]
@@ -80,6 +85,15 @@ class Foreign:
         outputs = made if isinstance(made, tuple) else (made,) if isinstance(made, Tensor) else ()
         self._handles |= {o for o, dtype in zip(outputs, dtypes, strict=True) if dtype is None}
         return outputs or made
+
+
+def _all_dtypes(node: NodeDef) -> list[DType | None]:
+    """The dtypes of all outputs of a node; None for handles."""
+    if node.op.startswith(OWN):
+        return [_dtype(number) for number in node.attr["types"].list.type[:_MOST]]
+    told = foreign_signature(node.op)
+    assert told is not None
+    return [dtype for argument in told.outputs for dtype in _dtypes(node, told, argument)]
 
 
 def _dtypes(node: NodeDef, told: Signature, argument: Argument) -> list[DType | None]:

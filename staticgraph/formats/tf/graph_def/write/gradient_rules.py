@@ -14,7 +14,7 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.summation import parts
@@ -131,6 +131,57 @@ def _pick(at: Given, g: Tensor) -> Sequence[Any]:
     return [Rows(ops.select(index < 0, index + count, index), g), None]
 
 
+@_rule("top_k")
+def _top_k(at: Given, g: Tensor | None, *_: Tensor | None) -> Sequence[Any]:
+    """Each row of cotangents is written to its positions in the flat input."""
+    if g is None:
+        return [None]
+    places, shape = at.output(1), ops.shape_of(at.like(0))
+    rows = ops.reshape(places, shape=_stacked(constant(-1, int32), ops.shape_of(places)[-1]))
+    first = ops.range(start=0, limit=ops.shape_of(rows)[0], delta=1, dtype=int32) * shape[-1]
+    flat = ops.reshape(rows + ops.expand_dims(first, axis=-1), shape=(-1, 1))
+    size = ops.reshape(ops.reduce_prod(shape, axis=(0,)), shape=(1,))
+    return [ops.reshape(ops.scatter_nd(flat, ops.reshape(g, shape=(-1,)), shape=size), shape=shape)]
+
+
+def _stacked(*numbers: Tensor) -> Tensor:
+    return ops.concat([ops.reshape(each, shape=(1,)) for each in numbers], axis=0)
+
+
+# Segments
+
+
+@_rule("segment_sum")
+def _segment_sum(at: Given, g: Tensor) -> Sequence[Any]:
+    return [ops.gather(g, _ids(at), axis=0)]
+
+
+@_rule("segment_mean")
+def _segment_mean(at: Given, g: Tensor) -> Sequence[Any]:
+    ids = _ids(at)
+    sizes = ops.segment_sum(ops.ones_like(ops.cast(ids, dtype=g.dtype)), segment_ids=ids)
+    sizes = ops.reshape(sizes, shape=(-1, *[1] * (at.rank() - 1)))
+    return [ops.gather(g / sizes, ids, axis=0)]
+
+
+@_rule("unsorted_segment_sum")
+def _unsorted_segment_sum(at: Given, g: Tensor) -> Sequence[Any]:
+    """Rows with a negative id were dropped."""
+    ids = at.input(1)
+    rows = ops.gather(g, ops.maximum(ids, ops.zeros_like(ids)), axis=0)
+    if ids.type.rank is None:
+        raise NoRule(f"{ids.name} has no known number of axes")
+    kept = ids >= 0
+    for _ in range(at.rank() - ids.type.rank):
+        kept = ops.expand_dims(kept, axis=-1)
+    return [rows * ops.cast(kept, dtype=rows.dtype), None]
+
+
+def _ids(at: Given) -> Tensor:
+    ids = at.operand("segment_ids")
+    return ids if isinstance(ids, Tensor) else constant(ids, int32)
+
+
 # Tensor arrays
 
 
@@ -171,7 +222,45 @@ def _einsum(at: Given, g: Tensor) -> Sequence[Any]:
     return made
 
 
+@_rule("reduce_prod")
+def _reduce_prod(at: Given, g: Tensor) -> Sequence[Any]:
+    """Each element times the product of the others: no division, so that zeros are right."""
+    x, rank = at.input(0), at.rank()
+    axes = normalize_axes(at.known("axis"), rank)
+    if not axes:
+        return [g]
+    order = [d for d in range(rank) if d not in axes] + list(axes)
+    moved = ops.transpose(x, perm=order)
+    shape = ops.shape_of(moved)
+    count = ops.reduce_prod(shape[rank - len(axes) :], axis=(0,))
+    rows = ops.reshape(moved, shape=_stacked(constant(-1, int32), count))
+    before, after = (ops.cumprod(rows, axis=1, exclusive=True, reverse=back) for back in (False, True))
+    others = ops.transpose(ops.reshape(before * after, shape=shape), perm=np.argsort(order).tolist())
+    if not at.attrs.get("keepdims"):
+        for axis in axes:
+            g = ops.expand_dims(g, axis=axis)
+    return [g * (ops.conj(others) if x.dtype.is_complex else others)]
+
+
+@_rule("matrix_determinant")
+def _matrix_determinant(at: Given, g: Tensor) -> Sequence[Any]:
+    each = ops.expand_dims(ops.expand_dims(g * at.output(), axis=-1), axis=-1)
+    return [each * ops.matrix_inverse(at.input(0), adjoint=True)]
+
+
 # Layers
+
+
+@_rule("resize_nearest_neighbor")
+def _resize_nearest(at: Given, g: Tensor) -> Sequence[Any]:
+    [x] = at.inputs
+    return at.node("ResizeNearestNeighborGrad", [g, ops.shape_of(x)[1:3]], x)
+
+
+@_rule("resize_bicubic")
+def _resize_bicubic(at: Given, g: Tensor) -> Sequence[Any]:
+    [x] = at.inputs
+    return at.node("ResizeBicubicGrad", [g, x], x)
 
 
 @_rule("resize_bilinear")

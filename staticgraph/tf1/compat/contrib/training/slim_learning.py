@@ -12,9 +12,9 @@ from staticgraph.tf1.compat.contrib.training import train_op as general
 from staticgraph.tf1.compat.contrib.training.train_op import (
     GLOBAL_STEP_OF_GRAPH,
     Pairs,
-    add_gradients_summaries,
     clip_gradient_norms,
     multiply_gradients,
+    summarized,
 )
 from staticgraph.tf1.compat.legacy import logging
 
@@ -28,6 +28,11 @@ __all__ = [
 ]
 
 _DEFAULT = 0  # of arguments of `train`, for which None means nothing
+
+
+def add_gradients_summaries(grads_and_vars: Pairs) -> list[sg.Tensor]:
+    """Summarize each gradient, as a histogram and by its norm."""
+    return summarized(grads_and_vars, "/")
 
 
 def create_train_op(

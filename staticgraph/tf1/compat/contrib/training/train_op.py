@@ -124,10 +124,17 @@ def clip_gradient_norms_fn(max_norm: float) -> Callable[[Pairs], Pairs]:
 
 def add_gradients_summaries(grads_and_vars: Pairs) -> list[sg.Tensor]:
     """Summarize each gradient, as a histogram and by its norm."""
+    return summarized(grads_and_vars, "_")
+
+
+def summarized(grads_and_vars: Pairs, joint: str) -> list[sg.Tensor]:
+    """Summaries of gradients, named by their variables and, after `joint`, "gradient" or "gradient_norm"."""
     made = []
     for gradient, variable in grads_and_vars:
         if gradient is not None:
             values = gradient.values if isinstance(gradient, sg.IndexedSlices) else gradient
-            made.append(sg.summary.histogram(f"{variable.op.name}/gradient", values))
-            made.append(sg.summary.scalar(f"{variable.op.name}/gradient_norm", sg.global_norm([values])))
+            made.append(sg.summary.histogram(f"{variable.op.name}{joint}gradient", values))
+            made.append(
+                sg.summary.scalar(f"{variable.op.name}{joint}gradient_norm", sg.global_norm([values]))
+            )
     return made
