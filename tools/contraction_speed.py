@@ -27,7 +27,7 @@ from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.kernel.stmt import Buffer, Store
-from staticgraph.compiler.ops import windows
+from staticgraph.compiler.ops.neural import windows
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.measurements.alone import Alone
 

@@ -29,7 +29,7 @@ from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import ops, recording
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.ops.control_flow import functions
+from staticgraph.compiler.ops.control.control_flow import functions
 from staticgraph.compiler.passes.expand import MARKERS
 
 

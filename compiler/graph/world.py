@@ -23,7 +23,7 @@ class World(Protocol):
         """Perform a collective with all other processes and return its result.
 
         Args:
-            kind: The name of an op of `compiler/ops/collectives.py`.
+            kind: The name of an op of `compiler/ops/control/collectives.py`.
             value: What this process gives.
             combine: For a reduction: "sum", "prod", "min" or "max".
             root: For a broadcast: the rank whose value all get.

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.ops.control_flow import functions
+from staticgraph.compiler.ops.control.control_flow import functions
 from staticgraph.compiler.passes.intervals import Interval, Intervals
 from staticgraph.compiler.passes.trip_count import plain
 

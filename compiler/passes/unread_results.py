@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import ops, recording
-from staticgraph.compiler.ops.ordered_values import is_worth
+from staticgraph.compiler.ops.ordering.ordered_values import is_worth
 
 _OPPOSITES = ("negative", "invert")  # reverse the order of numbers
 # Of operations that make vectors besides values: the attribute that asks for them.

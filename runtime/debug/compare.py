@@ -16,7 +16,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.ops.control_flow import functions
+from staticgraph.compiler.ops.control.control_flow import functions
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.interpreter.interpreter import Interpreter
 

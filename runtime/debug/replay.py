@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.control_flow import functions
+from staticgraph.compiler.ops.control.control_flow import functions
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.debug.crash_file import Failure

@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import lines_of
-from staticgraph.compiler.ops.control_flow import functions, taken
+from staticgraph.compiler.ops.control.control_flow import functions, taken
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.debug.compare import ROUNDING, Difference, Nudge, Tolerance, differing, terms
 from staticgraph.runtime.debug.device_under_test import Arrays, DeviceUnderTest

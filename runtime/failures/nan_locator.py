@@ -22,7 +22,7 @@ from staticgraph.compiler.capture.nan_guard import may_be_infinite
 from staticgraph.compiler.graph.errors import OpError, RuleError
 from staticgraph.compiler.graph.function import Function, Node, Value, as_outputs
 from staticgraph.compiler.graph.opdef import Kind, Role
-from staticgraph.compiler.ops.control_flow import taken
+from staticgraph.compiler.ops.control.control_flow import taken
 from staticgraph.compiler.support.dataclass import dataclass
 
 TRIALS = 64  # sources that are tried: if it is none of these, the first one is blamed

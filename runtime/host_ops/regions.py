@@ -15,7 +15,7 @@ from staticgraph.compiler.capture.request import Calls
 from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
-from staticgraph.compiler.ops.control_flow import taken
+from staticgraph.compiler.ops.control.control_flow import taken
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.state.resources import remaining

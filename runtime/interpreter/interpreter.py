@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.function import Function, Node, Value, as_outputs
 from staticgraph.compiler.graph.interpret import failure
-from staticgraph.compiler.ops.control_flow import functions, taken
+from staticgraph.compiler.ops.control.control_flow import functions, taken
 from staticgraph.compiler.support.dataclass import dataclass
 
 Rounds = tuple[tuple[Node, int], ...]  # the loops around a node, outermost first, and in which round each is

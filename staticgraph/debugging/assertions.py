@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.dtypes import int32, string
 from staticgraph.compiler.graph.errors import DtypeError, InvalidArgumentError, misuse
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.summaries import first_elements
+from staticgraph.compiler.ops.text.summaries import first_elements
 from staticgraph.debugging.tensor_queries import get_static_value
 
 __all__ = ["Assert"]

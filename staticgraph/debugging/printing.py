@@ -15,8 +15,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.effects import Countdown
-from staticgraph.compiler.ops.summaries import both_ends
+from staticgraph.compiler.ops.control.effects import Countdown
+from staticgraph.compiler.ops.text.summaries import both_ends
 from staticgraph.debugging.assertions import SUMMARIZE, listed, showing
 from staticgraph.debugging.tensor_queries import get_static_value, is_tensor
 from staticgraph.sparse.tensor import SparseTensor

@@ -24,7 +24,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.gradient_nodes import NODES
+from staticgraph.compiler.ops.derivatives.gradient_nodes import NODES
 from staticgraph.compiler.ops.kinds import sizes
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.differentiation.reachability import differentiable_inputs, source

@@ -15,7 +15,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import ANY, COMPLEX, FLOATING, float32, int32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.collectives import COMBINED
+from staticgraph.compiler.ops.control.collectives import COMBINED
 from staticgraph.distribute.world import size
 from staticgraph.state.variable_lists import global_variables
 

@@ -17,7 +17,7 @@ from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.ops.arithmetic import absolute
+from staticgraph.compiler.ops.elementwise.arithmetic import absolute
 from staticgraph.mathematics.reductions import reduce_max, reduce_sum
 
 __all__ = ["global_norm", "l2_normalize", "norm", "normalize"]

@@ -17,9 +17,9 @@ from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.ops.arithmetic import absolute as abs
-from staticgraph.compiler.ops.division import div, truediv
-from staticgraph.compiler.ops.logic import logical_xor
+from staticgraph.compiler.ops.elementwise.arithmetic import absolute as abs
+from staticgraph.compiler.ops.elementwise.division import div, truediv
+from staticgraph.compiler.ops.elementwise.logic import logical_xor
 from staticgraph.mathematics.reductions import reduce_all, reduce_sum
 
 __all__ = [

@@ -11,7 +11,7 @@ import numpy as np
 
 from staticgraph.building.framework import get_seed
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.ops.philox import numpy_words
+from staticgraph.compiler.ops.random_numbers.philox import numpy_words
 
 _BLOCKS = 256  # are computed at once
 

@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.ops.kinds import host
-from staticgraph.compiler.ops.string_hashes import fingerprint
+from staticgraph.compiler.ops.text.string_hashes import fingerprint
 
 _FACTOR = 0xC6A4A7935BD1E995
 _MASK = 2**64 - 1

@@ -10,7 +10,7 @@ from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, w
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.stmt import Buffer, Store
-from staticgraph.compiler.ops import philox
+from staticgraph.compiler.ops.random_numbers import philox
 from tests.codegen.native import loaded, stored
 from tests.gpu.printing import pointwise
 from tests.gpu.random_kernels import drawn, without_reductions

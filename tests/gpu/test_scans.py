@@ -5,7 +5,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import REAL, DType, float32
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.kernel.schedule_gpu.scans.scan import STRIP, TILE
-from staticgraph.compiler.ops.scan import cumprod, cumsum, cumulative_logsumexp
+from staticgraph.compiler.ops.reductions.scan import cumprod, cumsum, cumulative_logsumexp
 from tests.gpu.routines import Case, check, kinds, results
 
 FORMS = [(exclusive, reverse) for exclusive in (False, True) for reverse in (False, True)]

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import (
     int8,
     int64,
 )
-from staticgraph.compiler.ops.sorting import top_k
+from staticgraph.compiler.ops.ordering.sorting import top_k
 from tests.gpu.routines import Case, check, kinds
 
 MOST = 4096  # pairs of a block

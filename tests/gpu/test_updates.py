@@ -7,9 +7,9 @@ import staticgraph as sg
 from staticgraph.compiler.graph.dtypes import DType, float16, float32, int32, int64, uint64
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.kernel.schedule_gpu.scans import forms
-from staticgraph.compiler.ops.max_pool_gradient import max_pool_grad
-from staticgraph.compiler.ops.pooling_windows import pool_windows
-from staticgraph.compiler.ops.random_positions import multinomial, random_permutation
+from staticgraph.compiler.ops.neural.max_pool_gradient import max_pool_grad
+from staticgraph.compiler.ops.neural.pooling_windows import pool_windows
+from staticgraph.compiler.ops.random_numbers.positions import multinomial, random_permutation
 from tests.gpu.routines import Case, check, kinds
 
 STATE = np.array([5, 7, 9], np.uint64)

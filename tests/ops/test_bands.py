@@ -10,8 +10,8 @@ from staticgraph.compiler.generate import generate
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
-from staticgraph.compiler.ops.bands import band_solution
-from staticgraph.compiler.ops.strips import whole
+from staticgraph.compiler.ops.linear_algebra.algorithms.bands import band_solution
+from staticgraph.compiler.ops.statements.strips import whole
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.threads import same_bits

@@ -8,7 +8,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.generate import generate
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.ops.ordered_values import top_values
+from staticgraph.compiler.ops.ordering.ordered_values import top_values
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.gpu.routines import Case

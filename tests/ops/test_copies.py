@@ -8,7 +8,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.generate import generate
 from staticgraph.compiler.graph.dtypes import as_dtype, int32
-from staticgraph.compiler.ops.segment import unsorted_segment_max, unsorted_segment_sum
+from staticgraph.compiler.ops.reductions.segment import unsorted_segment_max, unsorted_segment_sum
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.gpu.routines import Case

@@ -3,7 +3,7 @@
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.ops.distances import levenshtein
+from staticgraph.compiler.ops.text.distances import levenshtein
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
-from staticgraph.compiler.ops import elimination, factorizations, substitution
+from staticgraph.compiler.ops.linear_algebra.algorithms import elimination, factorizations, substitution
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.everywhere import PLACES, Refused, check_everywhere

@@ -9,7 +9,7 @@ import staticgraph as sg
 from staticgraph.compiler.generate import generate
 from staticgraph.compiler.graph.dtypes import complex64, complex128, float32, float64
 from staticgraph.compiler.kernel.complex_numbers.split import split_body, split_buffers
-from staticgraph.compiler.ops.fourier_rows import (
+from staticgraph.compiler.ops.fourier.rows import (
     fft_columns,
     half_turns,
     irfft_rows,

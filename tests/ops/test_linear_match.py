@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.ops.linear_match import LinearPattern
-from staticgraph.compiler.ops.regular_expressions import Expression, compiled
+from staticgraph.compiler.ops.text.linear_match import LinearPattern
+from staticgraph.compiler.ops.text.regular_expressions import Expression, compiled
 
 LEAVES = ["a", "b", "ab", ".", "[ab]", "[^a]", r"\w", r"\d", r"\b", "^", "$", r"\Z", r"\s", "(?i:A)", "()"]
 
@@ -87,7 +87,7 @@ def test_both_ways_replace_the_same(monkeypatch: pytest.MonkeyPatch):
             return [line for array in sess.run(made) for line in array]
 
     usual = results()
-    monkeypatch.setattr("staticgraph.compiler.ops.regular_expressions._FEW_STEPS", -1.0)
+    monkeypatch.setattr("staticgraph.compiler.ops.text.regular_expressions._FEW_STEPS", -1.0)
     assert results() == usual
 
 

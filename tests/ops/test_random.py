@@ -7,7 +7,7 @@ import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.ops import philox
+from staticgraph.compiler.ops.random_numbers import philox
 
 SEEDS = {"seed": 1234, "seed2": 99}
 UNIFORM = [[0.5850531, 0.24656832, 0.4057864, 0.577502], [0.079125404, 0.66189194, 0.58812046, 0.8907018]]

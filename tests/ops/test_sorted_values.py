@@ -9,8 +9,8 @@ import staticgraph as sg
 from staticgraph.compiler.generate import generate
 from staticgraph.compiler.graph.dtypes import REAL, as_dtype, bfloat16, float32
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.ops.networks import exchanges
-from staticgraph.compiler.ops.ordered_values import top_values
+from staticgraph.compiler.ops.ordering.networks import exchanges
+from staticgraph.compiler.ops.ordering.ordered_values import top_values
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.gpu.routines import Case

@@ -9,7 +9,7 @@ import staticgraph as sg
 from staticgraph.compiler.generate import generate
 from staticgraph.compiler.graph.dtypes import REAL, as_dtype, bfloat16, float32
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.ops.sorting import top_k
+from staticgraph.compiler.ops.ordering.sorting import top_k
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.gpu.routines import Case

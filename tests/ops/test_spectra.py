@@ -12,7 +12,12 @@ from staticgraph.compiler.kernel.complex_numbers.split import split_body, split_
 from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
-from staticgraph.compiler.ops import bidiagonal, implicit_shifts, jacobi, tridiagonal
+from staticgraph.compiler.ops.linear_algebra.algorithms import (
+    bidiagonal,
+    implicit_shifts,
+    jacobi,
+    tridiagonal,
+)
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.everywhere import PLACES, Refused, check_everywhere

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import staticgraph as sg
-from staticgraph.compiler.ops.regular_expressions import compiled, replace
-from staticgraph.compiler.ops.string_hashes import fingerprint, murmur, siphash
+from staticgraph.compiler.ops.text.regular_expressions import compiled, replace
+from staticgraph.compiler.ops.text.string_hashes import fingerprint, murmur, siphash
 
 
 def value(tensor):

@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.lambda_lift import close
 from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.control_flow import taken
+from staticgraph.compiler.ops.control.control_flow import taken
 
 
 def condition(op: Operation) -> Sequence[Tensor]:

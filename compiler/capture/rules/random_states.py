@@ -13,7 +13,7 @@ from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.dtypes import uint64
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.ops import philox
+from staticgraph.compiler.ops.random_numbers import philox
 
 
 def capture_random(walk: Walk, op: Operation) -> Made:

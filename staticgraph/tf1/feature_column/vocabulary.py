@@ -12,7 +12,7 @@ from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import int64, string
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.ops.kinds import host
-from staticgraph.compiler.ops.string_hashes import fingerprint
+from staticgraph.compiler.ops.text.string_hashes import fingerprint
 from staticgraph.sparse.tensor import SparseTensor
 
 

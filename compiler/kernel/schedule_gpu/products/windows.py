@@ -4,7 +4,7 @@ A sum is taken as it is written, axis by axis: the normal form of contractions h
 operand is an image if indices of the sum and of the results move its axes together. Which of the two are its
 positions decides what the sum is: a convolution where these are results, the derivative by its filter where
 they are summed up. The derivative by the image is a convolution once more, of a filter that is turned around:
-graphs have it with strides of 1 only, as in `ops/convolution.py`.
+graphs have it with strides of 1 only, as in `ops/neural/convolution.py`.
 
 Operands that do not lie as the library wants them are to be packed: they are read where they lie, and written
 in an order that is told here.

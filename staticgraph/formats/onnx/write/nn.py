@@ -14,8 +14,8 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.ops.convolution_layers import Layer
-from staticgraph.compiler.ops.windows import window
+from staticgraph.compiler.ops.neural.convolution_layers import Layer
+from staticgraph.compiler.ops.neural.windows import window
 from staticgraph.formats.onnx.write.rules import Use, writes
 from staticgraph.formats.onnx.write.value import Held, NoForm, Order, permuted
 

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.dtypes import bool_, int64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
-from staticgraph.compiler.ops.control_flow import taken
+from staticgraph.compiler.ops.control.control_flow import taken
 from staticgraph.formats.onnx.proto import GraphProto
 from staticgraph.formats.onnx.write.nodes import inner_graph
 from staticgraph.formats.onnx.write.operations import Operations, named

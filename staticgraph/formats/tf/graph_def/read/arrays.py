@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.dtypes import int32, int64
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.ops.effects import Countdown
+from staticgraph.compiler.ops.control.effects import Countdown
 from staticgraph.formats.tf.graph_def.attributes import shape_of_proto
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, constant, reads
 from staticgraph.formats.tf.messages.tensors import make_ndarray

@@ -17,7 +17,7 @@ from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.summation import parts
+from staticgraph.compiler.ops.linear_algebra.summation import parts
 from staticgraph.formats.tf.graph_def.nodes import constant
 from staticgraph.formats.tf.graph_def.write.accumulated import Rows
 from staticgraph.formats.tf.graph_def.write.kept_rows import Source

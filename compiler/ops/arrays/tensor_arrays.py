@@ -1,0 +1,158 @@
+"""Arrays of rows that are made empty: the shape of a row may be known only when one is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import ANY, DType
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import ops
+from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape
+from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.ops.arrays.movement import INDEX
+from staticgraph.compiler.ops.kinds import composite, structural
+from staticgraph.compiler.ops.requirements import index_in
+from staticgraph.compiler.ops.samples import Sample, indices, real
+
+
+def _array_type(dtype: DType, size: Any, element_shape: Shape | None, number: int) -> TensorType:
+    count: Any = size if size is None or isinstance(size, Size) else int(size)
+    require(count is None or count >= 0, f"size is {count}, and must not be negative")
+    element_shape = operand_shape(element_shape, "element_shape")
+    return TensorType(dtype, None if element_shape is None else (count, *element_shape))
+
+
+@structural(
+    tf="TensorArrayV3", type=_array_type, operands=("size",), partial=("size",), differentiable=False,
+    numpy=lambda dtype, size, element_shape, number: np.zeros(
+        (int(size), *((0,) if element_shape is None else element_shape)), dtype.numpy
+    ),
+)
+def tensor_array(*, dtype: DType, size: Any, element_shape: Shape | None, number: int) -> Any:
+    """An array of `size` rows of zeros, each of shape `element_shape`, None if a write will tell.
+
+    What has the same `number` was made from it.
+    """
+
+
+def _is_unshaped(flow: Any) -> bool:
+    """Return True if the shape of an array's rows is not known yet. Such an array has no elements."""
+    shape = flow.shape
+    return len(shape) == 2 and isinstance(shape[1], int) and shape[1] == 0
+
+
+def _write_type(flow: TensorType, index: TensorType, value: TensorType, number: int) -> TensorType:
+    if flow.shape is None or value.shape is None:
+        return TensorType(flow.dtype, None if value.shape is None else (None, *value.shape))
+    if _is_unshaped(flow):
+        merge(index.shape, (), "the index is a number:")
+        return TensorType(flow.dtype, (flow.shape[0], *value.shape))
+    types: TensorType = ops.row_update.type(flow, index, value)
+    return types
+
+
+def _write(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
+    out = np.zeros((len(flow), *value.shape), flow.dtype) if _is_unshaped(flow) else flow.copy()
+    if 0 <= index < len(out):
+        out[int(index)] = value
+    return out
+
+
+def _at(of: str) -> Any:
+    return index_in(of, "index", 1, lambda flow, index, value, number: flow.shape[0])
+
+
+_DTYPES: dict[str, Any] = {"vars": {"index": "I"}, "dtypes": {"T": ANY, "I": INDEX}}
+
+
+@composite(
+    tf="TensorArrayWriteV3", type=_write_type, numpy=_write, requires=_at("tensor_array_write"), **_DTYPES,
+    samples=[
+        Sample(real(3, 2), indices(below=3), real(2), number=0),
+        Sample(real(4), indices(below=4, dtype="int64"), real(), number=1),
+        Sample(real(2, 3, 2), indices(below=2), real(3, 2), number=2),
+    ],
+)
+def tensor_array_write(flow: Any, index: Any, value: Any, *, number: int) -> Any:
+    """The array with another row at `index`; `number` is that of the array."""
+    return ops.row_update(_shaped(flow, value.shape), index, value)
+
+
+def _shaped(flow: Any, row: Shape) -> Any:
+    """The array, with rows of zeros where nothing was known of them."""
+    if not _is_unshaped(flow):
+        return flow
+    return ops.fill(flow.recorder.constant(0, flow.dtype), dims=(flow.shape[0], *row))
+
+
+def _scatter_type(flow: TensorType, index: TensorType, value: TensorType, number: int) -> TensorType:
+    if flow.shape is None or value.shape is None:
+        return TensorType(flow.dtype, None)
+    require(flow.shape and value.shape, "an array and its rows must have at least one axis")
+    merge(index.shape, value.shape[:1], "the positions and the rows,")
+    if _is_unshaped(flow):
+        return TensorType(flow.dtype, (flow.shape[0], *value.shape[1:]))
+    return TensorType(flow.dtype, (flow.shape[0], *(merge(flow.shape[1:], value.shape[1:], "rows") or ())))
+
+
+def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
+    out = np.zeros((len(flow), *value.shape[1:]), flow.dtype) if _is_unshaped(flow) else flow.copy()
+    inside = (index >= 0) & (index < len(out))
+    out[index[inside]] = value[inside]
+    return out
+
+
+@composite(
+    tf="TensorArrayScatterV3", type=_scatter_type, numpy=_scatter, requires=_at("tensor_array_scatter"),
+    **_DTYPES,
+    samples=[
+        Sample(real(4, 2), indices(1, below=4), real(1, 2), number=0),
+        Sample(real(5), indices(1, below=5), real(1), number=1),
+        Sample(real(3, 2, 2), indices(0, below=3, dtype="int64"), real(0, 2, 2), number=2),
+    ],
+)
+def tensor_array_scatter(flow: Any, index: Any, value: Any, *, number: int) -> Any:
+    """The array with other rows at the positions `index`; `number` is that of the array."""
+    return ops.tensor_scatter_update(_shaped(flow, value.shape[1:]), ops.expand_dims(index, axis=1), value)
+
+
+def _grow_type(flow: TensorType, size: Any, row: Any) -> TensorType:
+    if flow.shape is None:
+        return flow
+    require(flow.shape, "an array must have at least one axis")
+    (rows, *shape), count = flow.shape, None if size is None else int(size)
+    if count is not None and rows:
+        count = max(count, rows)
+    if row is not None:
+        require(isinstance(row, tuple), f"row is {row}, and must be a list of sizes")
+        operand_shape(row, "row")
+    if row is not None and rows == 0:
+        shape = list(row)
+    elif row is not None and rows is None:  # there may be none
+        if len(shape) != len(row):
+            return TensorType(flow.dtype, None)
+        shape = [n if n == m else None for n, m in zip(shape, row, strict=True)]
+    return TensorType(flow.dtype, (count, *shape))
+
+
+def _grow(flow: np.ndarray, size: int, row: Any) -> np.ndarray:
+    if row is not None and not len(flow):
+        return np.zeros((int(size), *row), flow.dtype)
+    return np.pad(flow, [(0, max(0, int(size) - len(flow)))] + [(0, 0)] * (flow.ndim - 1))
+
+
+@composite(
+    type=_grow_type, operands=("size", "row"), partial=("size", "row"), numpy=_grow,
+    samples=[Sample(real(2, 3), size=5), Sample(real(3), size=3), Sample(real(1, 2, 2), size=4),
+             Sample(real(0), size=2, row=(3,))],
+)
+def tensor_array_grow(flow: Any, *, size: Any, row: Any = None) -> Any:
+    """The array with rows of zeros after its own, `size` rows in all. One without any takes rows of the shape
+    `row`: what it was made with may have been a guess.
+    """
+    if row is not None and flow.shape[0] == 0:
+        return ops.fill(flow.recorder.constant(0, flow.dtype), dims=(int(size), *row))
+    extra = int(size) - flow.shape[0]
+    return ops.pad(flow, paddings=((0, extra), *((0, 0) for _ in flow.shape[1:]))) if extra > 0 else flow

@@ -1,0 +1,1 @@
+"""Loops, variables and effects, and calls of Python and of other processes."""

@@ -1,0 +1,1 @@
+"""Derivatives that are operations."""

@@ -1,0 +1,113 @@
+"""Fourier transforms of every length, by the kernels that serve it.
+
+A transform whose length fits into a core's cache is one kernel (`fourier_rows.py`), a longer one is a kernel
+for each stage (`fourier_stages.py`), and one whose length has a prime factor above 13 is a convolution of
+more points (Bluestein). That of an even number of real points is one of half as many complex ones. Lengths
+must be known when a step is compiled.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.opdef import ops
+from staticgraph.compiler.ops.fourier.butterflies import radices_of
+from staticgraph.compiler.ops.fourier.rows import (
+    fft_columns,
+    fits,
+    half_turns,
+    irfft_rows,
+    planes,
+    rfft_rows,
+    turns_of,
+)
+from staticgraph.compiler.ops.fourier.stages import signal_of_pairs, spectrum_of_pairs, staged
+
+
+def transformed(x: Any, rank: int, inverse: bool) -> Any:
+    """The transform of complex numbers along the last `rank` axes, or its inverse."""
+    axes = range(x.rank - rank, x.rank)
+    points = math.prod(operator.index(x.shape[axis]) for axis in axes)
+    for axis in axes:
+        x = along(x, axis, inverse)
+    return x * (1 / points) if inverse else x
+
+
+def along(x: Any, axis: int, inverse: bool) -> Any:
+    """The transform of complex numbers along one axis. That of the other sign is not scaled."""
+    shape = x.shape
+    x = ops.reshape(x, shape=(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])))
+    return ops.reshape(_transformed(x, inverse), shape=shape)
+
+
+def of_real(x: Any) -> Any:
+    """The first half of the transform of real numbers along the last axis."""
+    *lead, n = x.shape
+    n = operator.index(n)
+    if n % 2:
+        spectrum = along(ops.complex(x, 0.0), x.rank - 1, inverse=False)
+        return ops.slice(spectrum, begin=(0,) * x.rank, size=(*lead, n // 2 + 1))
+    x = ops.reshape(x, shape=(math.prod(lead), n))
+    if fits(n // 2, 1):
+        made = rfft_rows(x, x.recorder.constant(planes(n).astype(x.dtype.numpy), x.dtype))
+    else:
+        made = spectrum_of_pairs(x, _transformed)
+    return ops.reshape(made, shape=(*lead, n // 2 + 1))
+
+
+def to_real(x: Any, n: int) -> Any:
+    """`n` real numbers along the last axis, whose transform begins with `x`: n // 2 + 1 numbers."""
+    *lead, places = x.shape
+    x = ops.reshape(x, shape=(math.prod(lead), places))
+    if n % 2:
+        made = ops.real(along(_mirrored(x), 1, inverse=True)) * (1 / n)
+    elif fits(n // 2, 1):
+        turns = half_turns(n, inverse=True).astype(x.dtype.numpy)
+        made = irfft_rows(x, x.recorder.constant(turns, x.dtype), scale=1 / n)
+    else:
+        made = signal_of_pairs(x, _transformed) * (1 / n)
+    return ops.reshape(made, shape=(*lead, n))
+
+
+def _mirrored(x: Any) -> Any:
+    """The whole spectra of an odd number of real points."""
+    batch, places = x.shape
+    first = ops.complex(ops.real(ops.slice(x, begin=(0, 0), size=(batch, 1))), 0.0)
+    others = ops.slice(x, begin=(0, 1), size=(batch, places - 1))
+    return ops.concat([first, others, ops.conj(ops.reverse(others, axis=(1,)))], axis=1)
+
+
+def _transformed(x: Any, inverse: bool) -> Any:
+    """The transform along the second of three axes."""
+    n = operator.index(x.shape[1])
+    if radices_of(n) is None:
+        return _bluestein(x, n, inverse)
+    if not fits(n, x.shape[2]):
+        return staged(x, inverse)
+    turns = turns_of(n, inverse).astype(x.dtype.numpy)
+    return fft_columns(x, x.recorder.constant(turns, x.dtype), inverse=inverse)
+
+
+def _bluestein(x: Any, n: int, inverse: bool) -> Any:
+    """The transform as a convolution with a chirp, along the middle axis."""
+    # Of k j = (k^2 + j^2 - (k - j)^2) / 2 the last part is the convolution, the others are factors.
+    size = 1 << (2 * n - 2).bit_length()
+    batch, _, inner = x.shape
+    turns = np.arange(n, dtype=np.int64) ** 2 % (2 * n) / n  # exact, where the squares are large
+    chirp = np.exp((1j if inverse else -1j) * np.pi * turns)
+    kernel = np.zeros(size, np.complex128)
+    kernel[:n] = chirp.conj()
+    kernel[size - n + 1 :] = chirp[:0:-1].conj()
+    spectrum = np.fft.fft(kernel) / size
+
+    def constant(values: np.ndarray) -> Any:
+        return x.recorder.constant(values.astype(x.dtype.numpy)[:, None], x.dtype)
+
+    filled = ops.pad(x * constant(chirp), paddings=[(0, 0), (0, size - n), (0, 0)])
+    product = _transformed(filled, False) * constant(spectrum)
+    made = ops.slice(_transformed(product, True), begin=(0, 0, 0), size=(batch, n, inner))
+    return made * constant(chirp)

@@ -1,0 +1,1 @@
+"""Matrices: their products, factors and spectra, and solutions of systems."""

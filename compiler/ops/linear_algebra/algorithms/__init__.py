@@ -1,0 +1,1 @@
+"""Algorithms of linear algebra, as statements of the kernel IR."""

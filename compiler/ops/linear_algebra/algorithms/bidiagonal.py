@@ -1,0 +1,325 @@
+"""Singular values and vectors of a square matrix, as statements of the kernel IR.
+
+Reflections of columns and of rows, in turns, make the matrix bidiagonal, those of a strip together
+(Dongarra, Sorensen and Hammarling, 1989): each needs a product of the matrix and a vector, and once a strip
+is done, what it changes in the rest is a product of matrices, A - V Y^T - X U^T. One thread does that.
+
+Then QR iterations make it diagonal (`implicit_shifts.py`). The singular vectors are the products of all
+reflections of a kind, whose columns are then rotated as the iterations say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
+from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update
+from staticgraph.compiler.ops.linear_algebra.algorithms.accumulated_rotations import rotated, rotations
+from staticgraph.compiler.ops.linear_algebra.algorithms.block_reflectors import BlockReflectors
+from staticgraph.compiler.ops.linear_algebra.algorithms.implicit_shifts import Sweeps
+from staticgraph.compiler.ops.linear_algebra.algorithms.panels import Panel
+from staticgraph.compiler.ops.linear_algebra.algorithms.spectra import PutValue, Reduced
+from staticgraph.compiler.ops.statements.strips import TILE, Body, Element, Put, Scratch, Strips, whole
+
+
+def singular_values(
+    n: int,
+    matrix: Element,
+    put_value: PutValue,
+    put_vectors: tuple[Put, Put] | None,
+    local: bool,
+    dtype: DType,
+) -> tuple[Body, Scratch]:
+    """Find the singular values of a square matrix in falling order, and its singular vectors.
+
+    Args:
+        n: The number of rows.
+        matrix: The numbers of the matrix.
+        put_value: Stores a singular value.
+        put_vectors: Store a number of the matrices whose columns are left and right singular vectors; None:
+            they are not wanted.
+        local: True if one thread does all of it.
+        dtype: That of the numbers.
+
+    Returns:
+        The statements, and their scratch memory. All results are NaN if a number of the matrix is not finite.
+    """
+    made = Reduced(n, matrix, _Reduction, 0 if put_vectors is None else 2, True, local, dtype)
+    if put_vectors is None:
+        return made.values(put_value)
+    fresh, sweeps, spectrum, scratch = made.fresh, made.sweeps, made.spectrum, made.scratch
+    _, count = sweeps.padded(made.a.count)
+    both = Strips("vectors", n, n, dtype, fresh, count=2 * count)  # one code for both sides
+    right, left = (both.part(side * count, count) for side in range(2))
+    strip = fresh.index("strip", 2 * count)
+    reflectors, blocks = made.reduction.of_side(strip // count)
+    unit = reflectors.unit_reflected(both, strip, strip % count, "last", adjoint=True, blocks=blocks)
+    scratch |= {both.name: both.buffer(local)} | reflectors.buffers("last")
+    put_left, put_right = put_vectors
+    return (
+        *made.body,
+        Loop(strip, unit, LoopKind.PARALLEL),
+        *sweeps.finished(lambda: rotated(sweeps, both, 2)),
+        *spectrum.ordered(put_value),
+        spectrum.signs(right),
+        spectrum.vectors(left, put_left, signed=True),
+        spectrum.vectors(right, put_right, signed=False),
+    ), scratch | rotations(sweeps)
+
+
+class _Reduction:
+    """The reflections that make a matrix bidiagonal: `v` of columns, and `u` of rows."""
+
+    def __init__(self, a: Strips, sweeps: Sweeps, local: bool) -> None:
+        self.a, self.fresh, self.dtype, self.block = a, a.fresh, a.dtype, a.width
+        self.sweeps, self.local, self.n = sweeps, local, a.rows
+        self.both = Strips("reflectors", a.rows, a.columns, a.dtype, a.fresh, count=2 * a.count)
+        self.u = BlockReflectors(self.both.part(0, a.count), max(a.rows - 1, 1), local)
+        self.v = BlockReflectors(self.both.part(a.count, a.count), a.rows, local)
+        self.panel = Panel(a, local)
+
+    def buffers(self) -> Scratch:
+        """The scratch memory."""
+        place: dict[str, Any] = {"written": True, "local": self.local, "shared": True}
+        return {
+            "reflectors": self.both.buffer(self.local),
+            "down": Buffer(self.dtype, (2 * self.block, self.a.height), **place),
+            "row_dots": Buffer(self.dtype, (2 * self.block,), **place),
+            "lane_sums": Buffer(self.dtype, (2 * self.block, self.block), **place),
+            **self.panel.buffers(),
+            **self.v.buffers(),
+            **self.u.buffers(),
+        }
+
+    def of_side(self, side: Expr) -> tuple[BlockReflectors, Expr]:
+        """The reflections of rows, for side 0, or those of columns, and the number of their blocks."""
+        count = self.a.count
+        reflectors = BlockReflectors(self.both.part(side * count, count), self.a.rows, self.local)
+        blocks = scalar.select(side < 1, whole(self.u.blocks), whole(self.v.blocks))
+        return reflectors, blocks
+
+    def down(self, k: Expr, i: Expr) -> Load:
+        """A number of L, whose columns are kept as rows, too."""
+        return Load("down", (k, i), self.dtype)
+
+    def step(self, j: Index) -> Body:
+        """Reduce column `j`, and then row `j`."""
+        strip, c = j // self.block, j % self.block
+        stop = scalar.select(scalar.eq(c, self.block - 1), Const(self.a.count, int64), Const(0, int64))
+        of_row = (
+            self._row(j, strip, c),
+            *self._reflect_row(j, strip, c),
+            self._multiplied_by_row(strip, c),
+            *self._update_by_row(j, strip, c),
+        )
+        return (
+            If(scalar.eq(c, 0), (self.v.cleared(strip),)),
+            If(scalar.eq(c, 0) & (j < self.u.count), (self.u.cleared(strip),)),
+            self._column(j, strip, c),
+            *self._reflect_column(j, strip, c),
+            self.panel.multiplied(strip, lambda i: scalar.conjugate(self.down(c, i))),
+            *self._update_by_column(j, strip, c),
+            If(j < self.n - 1, of_row),
+            self.panel.taken_off(strip, stop),
+        )
+
+    def _from(self, strip: Expr, body: Any) -> Loop:
+        """Do `body(i)` for the places of a line from the first one of a strip on."""
+        end = Const(self.a.height, int64)
+        return self.fresh.between(strip * self.block, end, self.a.height, body, "i")
+
+    # A column, and what it is multiplied with.
+
+    def _column(self, j: Index, strip: Expr, c: Expr) -> Loop:
+        """Column `j` as it is by now, from the diagonal on."""
+        panel, block = self.panel, self.block
+
+        def current(i: Expr, t: Index, lane: Index) -> Body:
+            total = self.fresh.local("total", self.dtype)
+
+            def term(k: Index) -> Body:
+                one = self.down(k, i) * panel.right(k, j)
+                return (Update(total, total - one - self.down(block + k, i) * panel.right(block + k, j)),)
+
+            return (
+                Let(total, self.a.at(strip, i, c)),
+                self.fresh.between(0, c, block, term, "k"),
+                Store("line", (i,), total),
+            )
+
+        return panel.along(strip, current)
+
+    def _reflect_column(self, j: Index, strip: Expr, c: Expr) -> Body:
+        """Make v, and keep it in L and a column of the strips of `v`."""
+        made, body = self.panel.reflection(j, strip, self.sweeps.wide, lambda i, x: Store("down", (c, i), x))
+
+        def keep(i: Index) -> Body:
+            value = self.fresh.local("v", self.dtype)
+            return (
+                Let(value, self.down(c, i)),
+                self.panel.put_left(i, c, value),
+                self.v.a.put(strip, i, c, value),
+            )
+
+        return (
+            *body,
+            self.sweeps.put("diagonal", j, scalar.cast(made.beta, self.sweeps.wide)),
+            self._from(strip, keep),
+            self.v.top_column(strip, c, lambda i: self.down(c, i)),
+        )
+
+    def _update_by_column(self, j: Index, strip: Expr, c: Expr) -> Body:
+        """Make a row of Y of the product of v and the matrix."""
+        panel, block = self.panel, self.block
+        tau = self.fresh.local("tau", self.dtype)
+
+        def current(i: Expr, t: Index, lane: Index) -> Body:
+            total = self.fresh.local("total", self.dtype)
+
+            def term(k: Index) -> Body:
+                one = panel.right(k, i) * panel.dot(0, k)
+                return (Update(total, total - one - panel.right(block + k, i) * panel.dot(1, k)),)
+
+            return (
+                Let(total, panel.product(i)),
+                self.fresh.between(0, c, block, term, "k"),
+                panel.put_right(c, i, scalar.select(i > j, total * scalar.conjugate(tau), panel.zero)),
+            )
+
+        return (
+            Let(tau, panel.tau),
+            panel.dots(strip, lambda i: scalar.conjugate(self.down(c, i))),
+            panel.along(strip, current),
+            *self.v.triangle_column(strip, c, tau, lambda r: scalar.conjugate(panel.dot(0, r))),
+        )
+
+    # A row, and what it is multiplied with.
+
+    def _row(self, j: Index, strip: Expr, c: Expr) -> Loop:
+        """The adjoint of row `j` as it is by now, behind the diagonal."""
+        panel, block = self.panel, self.block
+
+        def current(i: Expr, t: Index, lane: Index) -> Body:
+            total = self.fresh.local("total", self.dtype)
+
+            def of_columns(k: Index) -> Body:
+                return (Update(total, total - panel.left(j, k) * panel.right(k, i)),)
+
+            def of_rows(k: Index) -> Body:
+                return (Update(total, total - panel.left(j, block + k) * panel.right(block + k, i)),)
+
+            return (
+                Let(total, self.a.at(t, j, lane)),
+                self.fresh.between(0, c + 1, block, of_columns, "k"),
+                self.fresh.between(0, c, block, of_rows, "k"),
+                Store("line", (i,), scalar.conjugate(total)),
+            )
+
+        return panel.along(strip, current)
+
+    def _reflect_row(self, j: Index, strip: Expr, c: Expr) -> Body:
+        """Make u, and keep it in R and a column of the strips of `u`."""
+        panel, block = self.panel, self.block
+        made, body = panel.reflection(
+            j + 1, strip, self.sweeps.wide, lambda i, x: panel.put_right(block + c, i, scalar.conjugate(x))
+        )
+        return (
+            *body,
+            self.sweeps.put("beside", j + 1, scalar.cast(made.beta, self.sweeps.wide)),
+            self._from(strip, lambda i: (self.u.a.put(strip, i, c, self._u(c, i)),)),
+            self.u.top_column(strip, c, lambda i: self._u(c, i)),
+        )
+
+    def _u(self, c: Expr, i: Expr) -> Expr:
+        """A number of a vector u, which R holds as a row: conjugated."""
+        return scalar.conjugate(self.panel.right(self.block + c, i))
+
+    def _multiplied_by_row(self, strip: Expr, c: Expr) -> Loop:
+        """Multiply the rows from those of `strip` on, as they were before it, by u."""
+        a, fresh, panel, block = self.a, self.fresh, self.panel, self.block
+
+        def four(tile: Index) -> Body:
+            def lanes(lane: Index) -> Body:
+                sums = [fresh.local("sum", self.dtype) for _ in range(TILE)]
+
+                def terms(t: Index) -> Body:
+                    u = fresh.local("u", self.dtype)
+                    return (
+                        Let(u, self._u(c, t * block + lane)),
+                        *(Update(x, x + a.at(t, tile * TILE + r, lane) * u) for r, x in enumerate(sums)),
+                    )
+
+                stores = (Store("lane_sums", (Const(r, int64), lane), x) for r, x in enumerate(sums))
+                return (
+                    *(Let(x, panel.zero) for x in sums),
+                    panel.strips_from(strip, a.count, terms),
+                    *stores,
+                )
+
+            rows = (self._summed(Const(r, int64), "product", tile * TILE + r) for r in range(TILE))
+            return (a.lanes(lanes), *(stmt for row in rows for stmt in row))
+
+        tiles = a.height // TILE
+        return fresh.between(strip * (block // TILE), Const(tiles, int64), tiles, four, "tile")
+
+    def _summed(self, row: Expr, buffer: str, place: Expr) -> Body:
+        """Store the sum of what lanes have kept in a row of `lane_sums`."""
+        total = self.fresh.local("total", self.dtype)
+
+        def add(lane: Index) -> Body:
+            return (Update(total, total + Load("lane_sums", (row, lane), self.dtype), "add"),)
+
+        return Let(total, self.panel.zero), self.a.lanes(add), Store(buffer, (place,), total)
+
+    def _update_by_row(self, j: Index, strip: Expr, c: Expr) -> Body:
+        """Make a column of X of the product of the matrix and u."""
+        fresh, panel, block = self.fresh, self.panel, self.block
+        tau = fresh.local("tau", self.dtype)
+
+        def dot(k: Expr) -> Load:
+            return Load("row_dots", (k,), self.dtype)
+
+        def dots(first: int) -> Any:
+            def of(k: Index) -> Body:
+                row = k + first
+
+                def lanes(lane: Index) -> Body:
+                    total = fresh.local("total", self.dtype)
+
+                    def terms(t: Index) -> Body:
+                        i = t * block + lane
+                        return (Update(total, total + panel.right(row, i) * self._u(c, i)),)
+
+                    loop = panel.strips_from(strip, self.a.count, terms)
+                    return Let(total, panel.zero), loop, Store("lane_sums", (row, lane), total)
+
+                return (self.a.lanes(lanes), *self._summed(row, "row_dots", row))
+
+            return of
+
+        def current(i: Expr, t: Index, lane: Index) -> Body:
+            total = fresh.local("total", self.dtype)
+
+            def of_columns(k: Index) -> Body:
+                return (Update(total, total - self.down(k, i) * dot(k)),)
+
+            def of_rows(k: Index) -> Body:
+                return (Update(total, total - self.down(block + k, i) * dot(block + k)),)
+
+            return (
+                Let(total, panel.product(i)),
+                fresh.between(0, c + 1, block, of_columns, "k"),
+                fresh.between(0, c, block, of_rows, "k"),
+                Store("down", (block + c, i), scalar.select(i > j, total * tau, panel.zero)),
+            )
+
+        return (
+            Let(tau, panel.tau),
+            fresh.between(0, c + 1, block, dots(0), "k"),
+            fresh.between(0, c, block, dots(block), "k"),
+            panel.along(strip, current),
+            self._from(strip, lambda i: (panel.put_left(i, block + c, self.down(block + c, i)),)),
+            *self.u.triangle_column(strip, c, tau, lambda r: dot(block + r)),
+        )

@@ -1,0 +1,1 @@
+"""Nets and images: convolution, pooling, normalisation, losses and resizing."""

@@ -1,0 +1,1 @@
+"""Order: sorting, searching, and sets of numbers and places."""

@@ -1,0 +1,375 @@
+"""Reductions over groups of slices: the segments that a tensor of ids puts them into.
+
+The `unsorted` ops take ids in any order and a number of segments; a slice with a negative id is dropped, and
+an id that is not below the number is an error, as in TensorFlow. The others take a sorted vector of ids,
+which decides the number of segments, so that it must be known when the graph is compiled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC, REAL, bfloat16, int32, int64
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import OpDef, ops
+from staticgraph.compiler.graph.shapes import TensorType, merge
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.kernel.stmt import Stmt, Store
+from staticgraph.compiler.ops.arrays.gathering import checked
+from staticgraph.compiler.ops.arrays.movement import INDEX
+from staticgraph.compiler.ops.arrays.scatter import slices, updated
+from staticgraph.compiler.ops.kinds import Described, Out, View, composite, holomorphic, routine
+from staticgraph.compiler.ops.requirements import index_in
+from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
+from staticgraph.compiler.ops.statements.loops import counters, each
+
+
+def _unsorted_type(data: TensorType, segment_ids: TensorType, num_segments: Any) -> TensorType:
+    require(num_segments is None or num_segments >= 0, f"num_segments {num_segments} must not be negative")
+    if data.shape is None or segment_ids.shape is None:
+        return TensorType(data.dtype, None)
+    rank = len(segment_ids.shape)
+    require(rank <= len(data.shape), f"segment_ids have rank {rank}, the data only {len(data.shape)}")
+    merge(data.shape[:rank], segment_ids.shape, "segment_ids must have the first axes of the data:")
+    return TensorType(data.dtype, (num_segments, *data.shape[rank:]))
+
+
+def _unsorted_numpy(ufunc: np.ufunc, start: Callable[[np.dtype], Any]) -> Callable[..., np.ndarray]:
+    def reference(data: np.ndarray, segment_ids: np.ndarray, num_segments: int) -> np.ndarray:
+        rest = data.shape[segment_ids.ndim :]
+        ids, rows = segment_ids.reshape(-1), data.reshape(segment_ids.size, *rest)
+        # One row more than there are segments takes what is dropped.
+        out = np.full((num_segments + 1, *rest), start(data.dtype), data.dtype)
+        ufunc.at(out, np.where((ids >= 0) & (ids < num_segments), ids, num_segments), rows)
+        return out[:num_segments]
+
+    return reference
+
+
+def _unsorted_statements(
+    out: Out, data: View, segment_ids: View, start: Any, combine: Callable[[Expr, Expr], Expr]
+) -> tuple[Stmt, ...] | Described:
+    """`start` in every segment, then one slice after the other."""
+    begin = each(out, lambda _: Const(start, out.dtype))
+    if 0 in out.shape:
+        return begin
+    at = counters(segment_ids.shape, "u")
+    place, inside = checked(segment_ids[at], out.shape[0])
+
+    def write(row: tuple[Expr, ...], columns: tuple[Expr, ...]) -> Store:
+        target = (*row, *columns)
+        return Store(out.buffer, target, combine(out[target], data[(*at, *columns)]))
+
+    where = at, (place,), inside, data.shape[segment_ids.rank :], write
+    return updated(out, begin, slices(*where), *where)
+
+
+def _lowest(dtype: np.dtype) -> Any:
+    return np.iinfo(dtype).min if dtype.kind in "iu" else np.finfo(dtype).min
+
+
+def _highest(dtype: np.dtype) -> Any:
+    return np.iinfo(dtype).max if dtype.kind in "iu" else np.finfo(dtype).max
+
+
+_sums = _unsorted_numpy(np.add, lambda dtype: 0)
+_products = _unsorted_numpy(np.multiply, lambda dtype: 1)
+_largest = _unsorted_numpy(np.maximum, _lowest)
+_smallest = _unsorted_numpy(np.minimum, _highest)
+
+_SAMPLES = [
+    Sample(distinct(5, 2), indices(5, below=4), num_segments=5),
+    Sample(distinct(2, 3), indices(2, 3, below=3, dtype="int64"), num_segments=3),
+    Sample(distinct(4, 2, 2), indices(4, below=6), num_segments=3),
+    Sample(distinct(0, 2), indices(0, below=1), num_segments=2),
+]
+# The extremes of an empty segment are too large to take differences of.
+_FILLED = [
+    Sample(distinct(12, 2), indices(12, below=2), num_segments=2),
+    Sample(distinct(2, 3), indices(2, 3, below=1, dtype="int64"), num_segments=1),
+    Sample(distinct(0, 2), indices(0, below=1), num_segments=0),
+]
+# The lowest bfloat16 is not the lowest number of the float32 that carries it through NumPy.
+_ORDERED = REAL - {bfloat16}
+
+
+def _unsorted(name: str) -> dict[str, Any]:
+    """Return what the records of the `unsorted` ops have in common."""
+    return {
+        "type": _unsorted_type,
+        "operands": ("num_segments",),
+        "partial": ("num_segments",),
+        "vars": {"segment_ids": "I"},
+        "differentiable": (0,),
+        "requires": index_in(
+            name, "segment_ids", 1, lambda data, segment_ids, num_segments: num_segments, low=None
+        ),
+    }
+
+
+@routine(
+    tf="UnsortedSegmentSum",
+    numpy=_sums,
+    # It is no formula for the graph: a `gather` there would refuse the negative ids, which are dropped here.
+    grad=lambda g, y, data, segment_ids, num_segments: (ops.gather(g, segment_ids), None),
+    dtypes={"T": NUMERIC, "I": INDEX},
+    samples=_SAMPLES,
+    **_unsorted("unsorted_segment_sum"),
+)
+def unsorted_segment_sum(
+    outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
+) -> tuple[Stmt, ...] | Described:
+    """The sum of the slices of each of `num_segments` segments; 0 if there are none.
+
+    >>> sg.Session().run(sg.unsorted_segment_sum([2, 3, 4], [1, 0, 1], 2))
+    array([3, 6], dtype=int32)
+    """
+    return _unsorted_statements(outs[0], data, segment_ids, 0, lambda total, x: total + x)
+
+
+def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int) -> tuple[Any, None]:
+    """The product of the elements before it in its segment times that of those after it: no division."""
+    n = math.prod(segment_ids.shape)
+    if n == 0:
+        return ops.zeros_like(data), None
+    rest = data.shape[segment_ids.rank :]
+    ids = ops.reshape(segment_ids, shape=(n,))
+    order = ops.top_k(ids, k=n)[1]
+    ids, rows = ops.gather(ids, order), ops.gather(ops.reshape(data, shape=(n, *rest)), order)
+    same = ops.reshape(ops.equal(ids[1:], ids[:-1]), shape=(n - 1, *(1,) * len(rest)))
+    links = ops.cast(ops.broadcast_to(same, shape=(n - 1, *rest)), dtype=data.dtype)
+    others = ops.ones_like(rows)
+    for reverse, neighbours in ((False, rows[:-1]), (True, rows[1:])):
+        end = [(0, 1) if reverse else (1, 0), *((0, 0) for _ in rest)]
+        start, factors = (ops.pad(part, paddings=end) for part in (links, links * neighbours))
+        others = others * ops.linear_recurrence(1.0 - start, factors, reverse=reverse)
+    back = ops.gather(others, ops.invert_permutation(order))
+    return ops.gather(g, segment_ids) * ops.reshape(back, shape=data.shape), None
+
+
+@routine(
+    tf="UnsortedSegmentProd",
+    numpy=_products,
+    grad=holomorphic(_product_grad),
+    dtypes={"T": NUMERIC, "I": INDEX},
+    samples=_SAMPLES,
+    **_unsorted("unsorted_segment_prod"),
+)
+def unsorted_segment_prod(
+    outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
+) -> tuple[Stmt, ...] | Described:
+    """The product of the slices of each of `num_segments` segments; 1 if there are none.
+
+    >>> sg.Session().run(sg.unsorted_segment_prod([2, 3, 4], [1, 0, 1], 2))
+    array([3, 8], dtype=int32)
+    """
+    return _unsorted_statements(outs[0], data, segment_ids, 1, lambda total, x: total * x)
+
+
+def _extreme_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int) -> tuple[Any, None]:
+    """Equal ones share the gradient. What was dropped equals nothing in its segment."""
+    inside = (segment_ids >= 0) & (segment_ids < num_segments)
+    inside = ops.reshape(inside, shape=(*segment_ids.shape, *(1,) * (data.rank - segment_ids.rank)))
+    chosen = ops.equal(data, ops.gather(y, segment_ids)) & inside
+    count = unsorted_segment_sum(ops.cast(chosen, dtype=data.dtype), segment_ids, num_segments=num_segments)
+    return ops.select(chosen, ops.gather(ops.div_no_nan(g, count), segment_ids), ops.zeros_like(data)), None
+
+
+@routine(
+    tf="UnsortedSegmentMax",
+    numpy=_largest,
+    grad=_extreme_grad,
+    dtypes={"T": _ORDERED, "I": INDEX},
+    samples=_FILLED,
+    **_unsorted("unsorted_segment_max"),
+)
+def unsorted_segment_max(
+    outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
+) -> tuple[Stmt, ...] | Described:
+    """The largest element of each of `num_segments` segments; the lowest number if there are none.
+
+    >>> sg.Session().run(sg.unsorted_segment_max([2, 3, 4], [1, 0, 1], 2))
+    array([3, 4], dtype=int32)
+    """
+    return _unsorted_statements(outs[0], data, segment_ids, data.dtype.min, scalar.maximum)
+
+
+@routine(
+    tf="UnsortedSegmentMin",
+    numpy=_smallest,
+    grad=_extreme_grad,
+    dtypes={"T": _ORDERED, "I": INDEX},
+    samples=_FILLED,
+    **_unsorted("unsorted_segment_min"),
+)
+def unsorted_segment_min(
+    outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
+) -> tuple[Stmt, ...] | Described:
+    """The smallest element of each of `num_segments` segments; the highest number if there are none.
+
+    >>> sg.Session().run(sg.unsorted_segment_min([2, 3, 4], [1, 0, 1], 2))
+    array([3, 2], dtype=int32)
+    """
+    return _unsorted_statements(outs[0], data, segment_ids, data.dtype.max, scalar.minimum)
+
+
+def _sorted_type(data: TensorType, segment_ids: Any) -> TensorType:
+    rest = None if data.shape is None else data.shape[1:]
+    if segment_ids is None or None in segment_ids:
+        return TensorType(data.dtype, None if rest is None else (None, *rest))
+    rising = all(a <= b for a, b in pairwise(segment_ids))
+    require(
+        rising and min(segment_ids, default=0) >= 0,
+        f"segment_ids must be sorted and not negative, and they are {list(segment_ids)}",
+        hint="unsorted_segment_sum and its like take ids in any order",
+    )
+    require(
+        data.shape is None or data.shape[:1] in ((None,), (len(segment_ids),)),
+        f"there are {len(segment_ids)} segment_ids for data of shape {list(data.shape or ())}",
+    )
+    return TensorType(data.dtype, None if rest is None else (_count(segment_ids), *rest))
+
+
+def _count(segment_ids: Any) -> int:
+    return max(segment_ids, default=-1) + 1
+
+
+def _sizes(segment_ids: Any) -> np.ndarray:
+    """Return the count of slices of each segment."""
+    return np.bincount(np.asarray(segment_ids, np.int64), minlength=_count(segment_ids))
+
+
+def _sorted_numpy(unsorted: Callable[..., np.ndarray], empty: Any) -> Callable[..., np.ndarray]:
+    def reference(data: np.ndarray, segment_ids: Any) -> np.ndarray:
+        out = unsorted(data, np.asarray(segment_ids, np.int64), _count(segment_ids))
+        out[_sizes(segment_ids) == 0] = empty
+        return out
+
+    return reference
+
+
+def _reduced(op: OpDef, data: Any, segment_ids: Any) -> Any:
+    return op(data, np.asarray(segment_ids, np.int64), num_segments=_count(segment_ids))
+
+
+def _per_segment(numbers: np.ndarray, rank: int) -> np.ndarray:
+    return numbers.reshape(-1, *(1,) * (rank - 1))
+
+
+def _zero_if_empty(reduced: Any, segment_ids: Any) -> Any:
+    sizes = _sizes(segment_ids)
+    if sizes.all():
+        return reduced
+    return ops.select(_per_segment(sizes > 0, reduced.rank), reduced, ops.zeros_like(reduced))
+
+
+_SORTED: dict[str, Any] = {
+    "type": _sorted_type,
+    "operands": ("segment_ids",),
+    "partial": ("segment_ids",),
+    "samples": [
+        Sample(distinct(5, 2), segment_ids=(0, 0, 1, 3, 3)),
+        Sample(distinct(3), segment_ids=(0, 1, 2)),
+        Sample(distinct(2, 2, 2), segment_ids=(1, 1)),
+        Sample(distinct(0, 2), segment_ids=()),
+    ],
+}
+
+
+@composite(tf="SegmentSum", numpy=_sorted_numpy(_sums, 0), dtypes=NUMERIC, **_SORTED)
+def segment_sum(data: Any, *, segment_ids: Any) -> Any:
+    """The sum of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out."""
+    return _reduced(unsorted_segment_sum, data, segment_ids)
+
+
+@composite(tf="SegmentProd", numpy=_sorted_numpy(_products, 1), dtypes=NUMERIC, **_SORTED)
+def segment_prod(data: Any, *, segment_ids: Any) -> Any:
+    """The product of the slices with equal `segment_ids`, a sorted vector; 1 for an id left out.
+
+    >>> sg.Session().run(sg.segment_prod([2, 3, 4], [0, 0, 1]))
+    array([6, 4], dtype=int32)
+    """
+    return _reduced(unsorted_segment_prod, data, segment_ids)
+
+
+@composite(tf="SegmentMax", numpy=_sorted_numpy(_largest, 0), dtypes=_ORDERED, **_SORTED)
+def segment_max(data: Any, *, segment_ids: Any) -> Any:
+    """The largest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
+
+    >>> sg.Session().run(sg.segment_max([2, 3, 4], [0, 0, 1]))
+    array([3, 4], dtype=int32)
+    """
+    return _zero_if_empty(_reduced(unsorted_segment_max, data, segment_ids), segment_ids)
+
+
+@composite(tf="SegmentMin", numpy=_sorted_numpy(_smallest, 0), dtypes=_ORDERED, **_SORTED)
+def segment_min(data: Any, *, segment_ids: Any) -> Any:
+    """The smallest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
+
+    >>> sg.Session().run(sg.segment_min([2, 3, 4], [0, 0, 1]))
+    array([2, 4], dtype=int32)
+    """
+    return _zero_if_empty(_reduced(unsorted_segment_min, data, segment_ids), segment_ids)
+
+
+def _mean_numpy(data: np.ndarray, segment_ids: Any) -> np.ndarray:
+    total = _sorted_numpy(_sums, 0)(data, segment_ids)
+    sizes = _per_segment(np.maximum(_sizes(segment_ids), 1), data.ndim).astype(data.dtype)
+    return np.trunc(total / sizes).astype(data.dtype) if data.dtype.kind in "iu" else total / sizes
+
+
+@composite(tf="SegmentMean", wide=True, numpy=_mean_numpy, dtypes=NUMERIC, **_SORTED)
+def segment_mean(data: Any, *, segment_ids: Any) -> Any:
+    """The mean of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
+
+    That of integers is rounded towards zero.
+
+    >>> sg.Session().run(sg.segment_mean([2.0, 3.0, 4.0], [0, 0, 1]))
+    array([2.5, 4. ], dtype=float32)
+    """
+    total = _reduced(unsorted_segment_sum, data, segment_ids)
+    sizes = _per_segment(np.maximum(_sizes(segment_ids), 1), data.rank).astype(data.dtype.numpy)
+    divide = ops.truncatediv if data.dtype.is_integer else ops.realdiv
+    return divide(total, data.recorder.constant(sizes, data.dtype))
+
+
+def _bincount_type(arr: TensorType, weights: TensorType, size: Any) -> TensorType:
+    require(size is None or size >= 0, f"size {size} must not be negative")
+    if weights.shape != (0,):
+        merge(arr.shape, weights.shape, "weights must be as many as the numbers, or none:")
+    return TensorType(weights.dtype, (size,))
+
+
+def _bincount(arr: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
+    weights = np.ones(arr.shape, weights.dtype) if weights.shape == (0,) else weights
+    return _sums(weights.reshape(-1), arr.reshape(-1), size)
+
+
+@composite(
+    tf="Bincount",
+    type=_bincount_type,
+    numpy=_bincount,
+    operands=("size",),
+    partial=("size",),
+    vars={"arr": "int32"},
+    requires=lambda arr, weights, size: [ops.in_range(arr, low=0, high=None, of="bincount", operand="arr")],
+    dtypes=FLOATING | {int32, int64},
+    differentiable=(1,),
+    samples=[
+        Sample(indices(7, below=5), real(7), size=4),
+        Sample(indices(2, 3, below=3), real(2, 3), size=5),
+        Sample(indices(4, below=3), real(0), size=3),
+    ],
+)
+def bincount(arr: Any, weights: Any, *, size: int) -> Any:
+    """Count how often each number below `size` occurs in `arr`, or sum its `weights` if there are any."""
+    flat = ops.reshape(arr, shape=(math.prod(arr.shape),))
+    if weights.shape == (0,):
+        weights = ops.fill(weights.recorder.constant(1, weights.dtype), dims=arr.shape)
+    return unsorted_segment_sum(ops.reshape(weights, shape=flat.shape), flat, num_segments=size)

@@ -1,0 +1,1 @@
+"""Help for ops whose kernels are written as statements."""

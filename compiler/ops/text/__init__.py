@@ -1,0 +1,1 @@
+"""Strings: taken apart, put together, hashed, matched and decoded."""
