@@ -88,8 +88,8 @@ from staticgraph.formats.tf.messages.fields import TYPES
 tables = METHODS, OPS, PRIMITIVE_OPS, EXTENSIONS, EXCEPTIONS, READERS, TYPES
 for table in tables:
     list(map(table.__getitem__, table._homes))
-for file in pkgutil.iter_modules(ops.__path__):
-    importlib.import_module(f"{ops.__name__}.{file.name}")
+for file in pkgutil.walk_packages(ops.__path__, ops.__name__ + "."):
+    importlib.import_module(file.name)
 print(json.dumps([[found[str(id(table))], table._homes] for table in tables]))
 """
     for declared, homes in json.loads(fresh(program)):

@@ -1,31 +1,18 @@
-"""Which file of `compiler/ops/` an op is from: each is a family, and a page of the manual."""
+"""Families of ops: the files of `compiler/ops/`, each a page of the manual. Its folders are the subjects."""
 
 from __future__ import annotations
 
 import inspect
 import sys
 from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import walk_packages
 from types import ModuleType
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.opdef import OPS, OpDef
 
 PACKAGE = ops.__name__ + "."
-SECTIONS = {
-    "Numbers, element by element": "arithmetic division exponential trigonometric special incomplete rounding"
-    " comparison logic bitwise casting complex_numbers",
-    "Sums and order": "reduce scan sorting searching segment",
-    "Shapes and places": "creation movement assembly slicing indexing gathering scatter rows selection"
-    " diagonal identities",
-    "Matrices": "linalg summation lapack orthogonal decompositions matrix_functions matrix_roots fourier",
-    "Nets": "activation normalization loss convolution_layers convolution pooling max_pool_gradient",
-    "Images": "resize cropping space morphology",
-    "Random numbers": "random stateless",
-    "Variables and control flow": "state control_flow arrays structural effects host",
-    "Strings and sequences": (
-        "strings string_parts string_hashes decoding distances ctc sparse set_operations"
-    ),
-}  # the files of compiler/ops by subject
 FIELDS = ("body", "expand", "statements", "pieces", "element", "reference", "grad", "static", "type")
 
 
@@ -36,7 +23,7 @@ def families() -> dict[ModuleType, list[OpDef]]:
     13
     """
     found: dict[ModuleType, list[OpDef]] = {}
-    modules = [each for each in vars(ops).values() if isinstance(each, ModuleType)]
+    modules = [import_module(file.name) for file in walk_packages(ops.__path__, PACKAGE)]
     homes = {id(op): module for module in modules for op in _declared(module)}
     for op in OPS.values():
         found.setdefault(homes.get(id(op)) or _by_fields(op, modules), []).append(op)
@@ -44,16 +31,22 @@ def families() -> dict[ModuleType, list[OpDef]]:
 
 
 def sections() -> dict[str, list[ModuleType]]:
-    """The families by subject; those that no subject names, and those outside of the compiler, come last."""
-    by_file = {each.__name__.removeprefix(PACKAGE): each for each in families()}
-    found = {about: [by_file.pop(file) for file in files.split()] for about, files in SECTIONS.items()}
-    return found | {"Files, queues, tables and others": list(by_file.values())}
+    """The families by subject. Those of no folder, and those outside of the compiler, come last."""
+    found: dict[str, list[ModuleType]] = {}
+    others = []
+    for module in families():
+        subject, _, file = module.__name__.removeprefix(PACKAGE).partition(".")
+        if module.__name__.startswith(PACKAGE) and file:
+            found.setdefault(title(import_module(PACKAGE + subject)), []).append(module)
+        else:
+            others.append(module)
+    return dict(sorted(found.items())) | {"Files, queues, tables and others": others}
 
 
 def title(module: ModuleType) -> str:
     """Return the subject of a module: the first clause of its docstring.
 
-    >>> title(ops.reduce)
+    >>> title(import_module(PACKAGE + "reductions.reduce"))
     'Reductions'
     """
     sentence = (inspect.getdoc(module) or module.__name__).split("\n")[0].rstrip(".")

@@ -1,7 +1,7 @@
 """Spectral decompositions of matrices: singular values and eigenvalues, with their vectors.
 
-Small matrices are decomposed by rotations, vectors of matrices at a time (`algorithms/jacobi.py`), larger ones by
-reflections and QR iterations (`algorithms/tridiagonal.py`, `algorithms/bidiagonal.py`).
+Small matrices are decomposed by rotations, vectors of matrices at a time (`algorithms/jacobi.py`), larger
+ones by reflections and QR iterations (`algorithms/tridiagonal.py`, `algorithms/bidiagonal.py`).
 
 The derivatives divide by singular values, and by differences of eigenvalues or of squared singular values. If
 such a number is 0 up to rounding, its reciprocal counts as 0. The first derivative is then right for a loss

@@ -1,8 +1,8 @@
 """Factors of matrices, and solutions of triangular systems.
 
-The algorithms are in `algorithms/factorizations.py`, `algorithms/substitution.py` and `algorithms/elimination.py`, those for
-small matrices in `algorithms/unrolled.py`. The matrices of a batch are done at the same time, each by one thread;
-one alone is done by all threads.
+The algorithms are in `algorithms`: `factorizations.py`, `substitution.py` and `elimination.py`, those for
+small matrices in `unrolled.py`. The matrices of a batch are done at the same time, each by one thread; one
+alone is done by all threads.
 """
 
 from __future__ import annotations

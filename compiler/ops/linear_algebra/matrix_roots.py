@@ -1,7 +1,7 @@
 """Square roots of matrices, and the equations A X + X B = C that their derivatives solve.
 
-Both follow from Schur forms (`algorithms/schur.py`), in double precision. A matrix is done by one thread, those of a
-batch at the same time. The meanings in NumPy take other ways to such forms.
+Both follow from Schur forms (`algorithms/schur.py`), in double precision. A matrix is done by one thread,
+those of a batch at the same time. The meanings in NumPy take other ways to such forms.
 """
 
 from __future__ import annotations

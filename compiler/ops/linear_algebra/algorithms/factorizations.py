@@ -1,9 +1,9 @@
 """Cholesky factors and solutions of triangular systems, as statements of the kernel IR.
 
-Each algorithm is written once, for one matrix in strips (`statements/strips.py`). It works on blocks of as many rows
-as a strip has columns. The steps over blocks follow each other; in each, the strips are independent, so they
-may be done by several threads. The first strip of a step also factorises its own next block on the diagonal:
-then nobody waits for that.
+Each algorithm is written once, for one matrix in strips (`statements/strips.py`). It works on blocks of as
+many rows as a strip has columns. The steps over blocks follow each other; in each, the strips are
+independent, so they may be done by several threads. The first strip of a step also factorises its own next
+block on the diagonal: then nobody waits for that.
 """
 
 from __future__ import annotations
