@@ -63,9 +63,6 @@ REACHED = {
     "staticgraph.tf1.compat.contrib.training": (
         "compat/test_contrib_training.py::test_create_train_op_of_slim"
     ),
-    "staticgraph.tf1.distributions.bijectors": (
-        "api/test_distributions.py::test_draws_have_the_mean_and_the_variance"
-    ),
     "staticgraph.tf1.keras.utils": "solver/test_progress.py::test_a_bar_on_a_terminal",
 }
 

@@ -49,19 +49,18 @@ def told(error: BaseException) -> bool:
 def guarded(value: Any) -> Any:
     """Return a public function as users call it, and any other value as it is. A class gets such methods.
 
-    The function takes its own place in the module that defines it.
+    It takes the place of the function in the module that defines it, by all of its names.
     """
     if isinstance(value, type):
         _guard_methods(value)
         return value
     if not _is_ours(value):
         return value
-    name, made = value.__name__, _made(value)  # a function may have several names
+    made = _made(value)
     if made is None:
-        made = _guarded(value, name)
+        made = _guarded(value, value.__name__)
     home = vars(sys.modules.get(value.__module__, sys))
-    if home.get(name) is value:
-        home[name] = made
+    home.update(dict.fromkeys([name for name, held in home.items() if held is value], made))
     return made
 
 
