@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
-from staticgraph.differentiation.operation_rules import _equal_shapes, is_static
+from staticgraph.differentiation.operation_rules import equal_shapes, is_static
 
 FORWARD_COUNTER = 8  # a zero, Enter, Merge, Switch, one, Add, NextIteration, Exit
 BACKWARD_COUNTER = 10  # one, which enters too, Enter, Merge, the comparison, LoopCond, Switch, Sub, and so on
@@ -137,7 +137,7 @@ class Reads:
 
 
 def _same_shapes(op: Operation) -> bool:
-    return _equal_shapes(op) and (op.type != "Mul" or op.outputs[0].dtype.name == "float32")
+    return equal_shapes(op) and (op.type != "Mul" or op.outputs[0].dtype.name == "float32")
 
 
 def needed_of(

@@ -67,7 +67,8 @@ def _zeros_like(x: Tensor) -> int:
     return 1 if size is None or size < _LARGE else 3
 
 
-def _equal_shapes(op: Operation) -> bool:
+def equal_shapes(op: Operation) -> bool:
+    """Return True if the first two inputs and the output of an operation have one known shape."""
     first, *others = (*op.tensors[:2], op.outputs[0])
     return is_static(first) and all(t.type.shape == first.type.shape for t in others)
 
@@ -80,7 +81,7 @@ def _fixed(operations: int, parts: int = 1) -> Callable[[Derivatives, Operation]
 
 
 def _add(made: Derivatives, op: Operation) -> Count:
-    return (0 if _equal_shapes(op) else sum(made.broadcast(op))), 2, False
+    return (0 if equal_shapes(op) else sum(made.broadcast(op))), 2, False
 
 
 def _subtract(made: Derivatives, op: Operation) -> Count:
@@ -88,7 +89,7 @@ def _subtract(made: Derivatives, op: Operation) -> Count:
 
 
 def _multiply(made: Derivatives, op: Operation) -> Count:
-    same = _equal_shapes(op) and op.outputs[0].dtype.name == "float32"
+    same = equal_shapes(op) and op.outputs[0].dtype.name == "float32"
     return 2 + (0 if same else sum(made.broadcast(op))), 2, False
 
 

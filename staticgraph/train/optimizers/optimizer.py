@@ -150,7 +150,7 @@ class Optimizer:
         with name_scope(name, self._name) as scope:
             self._prepare()
             updates = [self._update(grad, var) for grad, var in given]
-            updates += _statistics([g for g, _ in given], updates)
+            updates += statistics_of([g for g, _ in given], updates)
             if global_step is None:
                 step: Any = self._finish(updates, scope)
             else:
@@ -286,7 +286,7 @@ def _converted(grad: Any) -> Gradient:
     return grad if isinstance(grad, IndexedSlices) else convert_to_tensor(grad)
 
 
-def _statistics(grads: Sequence[Gradient], updates: Sequence[Operation]) -> list[Operation]:
+def statistics_of(grads: Sequence[Gradient], updates: Sequence[Operation]) -> list[Operation]:
     """The operations in UPDATE_OPS that this training step
     should run: those whose inputs the gradients need anyway.
 
