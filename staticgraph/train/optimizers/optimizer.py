@@ -287,8 +287,7 @@ def _converted(grad: Any) -> Gradient:
 
 
 def statistics_of(grads: Sequence[Gradient], updates: Sequence[Operation]) -> list[Operation]:
-    """The operations in UPDATE_OPS that this training step
-    should run: those whose inputs the gradients need anyway.
+    """Return the operations in UPDATE_OPS that a training step runs: those whose inputs its gradients need.
 
     None if some of them are run by a control dependency: then the program has decided which.
     """
