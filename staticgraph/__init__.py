@@ -19,7 +19,6 @@ _collecting = _collector.pause()
 
 # The graph
 from staticgraph.compiler.graph import errors
-from staticgraph.compiler.graph.boundary import guarded as _guarded
 from staticgraph.compiler.graph.dtypes import (
     DType,
     as_dtype,
@@ -56,13 +55,11 @@ from staticgraph.namespaces import public_paths as _public_paths
 from staticgraph.building import tracebacks as _tracebacks
 from staticgraph.compiler.support.lazy_names import functions_of as _functions_of
 from staticgraph.compiler.support.lazy_names import lazy_names as _lazy_names
-from staticgraph.compiler.support.lazy_names import publish_with as _publish_with
 from staticgraph.compiler.support.lazy_names import show_public_names as _show_public_names
 from staticgraph.compiler.support.lazy_names import tell_missing_names as _tell_missing_names
 from staticgraph.namespaces.public_names import NAMES as _NAMES
 from staticgraph.namespaces.public_paths import HOMES as _HOMES
 
-_publish_with(_guarded)
 _extensions.install()
 _public_paths.install()
 _collector.go_on(_collecting)

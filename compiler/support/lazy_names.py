@@ -27,13 +27,6 @@ def _no_such_name(package: str, name: str) -> AttributeError:
 _missing: Callable[[str, str], AttributeError] = _no_such_name
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
-
-
-_published: Callable[[Any], Any] = _as_it_is
-
-
 def _error(package: str, name: str) -> AttributeError:
     # Python itself asks for some names, such as `__path__` at each `from package import name`.
     return (_no_such_name if name.startswith("__") else _missing)(package, name)
@@ -43,12 +36,6 @@ def tell_missing_names(error: Callable[[str, str], AttributeError]) -> None:
     """Let an upper layer make the error for a name that a package does not have."""
     global _missing
     _missing = error
-
-
-def publish_with(function: Callable[[Any], Any]) -> None:
-    """Let an upper layer replace each value that becomes a public name by the result of `function`."""
-    global _published
-    _published = function
 
 
 if TYPE_CHECKING:
@@ -137,7 +124,7 @@ def lazy_names(
         if name not in homes:
             raise _error(package, name)
         module, inner = homes[name]
-        value = _published(getattr(load(module), inner)) if inner else load(module)
+        value = getattr(load(module), inner) if inner else load(module)
         setattr(sys.modules[package], name, value)  # found without this function from now on
         return value
 
@@ -157,7 +144,6 @@ def show_public_names(module: str, names: Iterable[str] = ()) -> Callable[[], li
     """
     here = vars(sys.modules[module])
     public = {*here["__all__"], *names}
-    here.update({name: _published(here[name]) for name in here["__all__"] if name in here})
 
     def __dir__() -> list[str]:
         return sorted(public | {name for name in here if name[:2] == name[-2:] == "__"})

@@ -7,6 +7,7 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.nn.convolutions import spreading_to_batch
@@ -78,7 +79,7 @@ def convolve(x: Any, kernel: Any, strides: Any, padding: str, data_format: str, 
         x, padding = ops.pad(x, paddings=pairs), "valid"
     steps, rates = per_axis(strides, rank, order), per_axis(dilation, rank, order)
     apart = spreading_to_batch(x, padding, dilation, order)
-    count_more(kernel.graph, apart - 1 if apart else 0)
+    count_more(get_default_graph(), apart - 1 if apart else 0)
     convolution = getattr(nn, f"conv{rank}d")
     return convolution(x, kernel, steps, padding.upper(), data_format=order, dilations=rates)
 

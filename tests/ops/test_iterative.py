@@ -95,6 +95,8 @@ def test_other_functions_equal_their_meaning(name, dtype, most):
     with np.errstate(all="ignore"):
         arrays = [a.astype(dtype) for a in arguments(name)]
         wanted = op.reference(*(a.astype(np.float64) for a in arrays)).astype(dtype)
+    if name.startswith("bessel") and dtype == "float32":
+        most = 2.0**-23  # docs/accuracy.md: one unit in the last place
     np.testing.assert_allclose(computed(op, *arrays), wanted, rtol=most, atol=1e-37)
 
 

@@ -17,8 +17,11 @@ from tests.ops.harness import TESTED, assert_same
 from tests.ops.test_registry import compiled
 
 FILES = """
-complex_numbers decompositions distances factors fourier fourier_rows fourier_stages incomplete lapack
-matrix_functions ordered_values orthogonal random rejection scan scatter searching segment sorting special
+arrays.scatter elementwise.complex_numbers elementwise.incomplete elementwise.special fourier.rows
+fourier.stages fourier.transforms linear_algebra.decompositions linear_algebra.factors
+linear_algebra.lapack linear_algebra.matrix_functions linear_algebra.orthogonal ordering.ordered_values
+ordering.searching ordering.sorting random_numbers.random random_numbers.rejection reductions.scan
+reductions.segment text.distances
 """
 NAMES = {name for file in FILES.split() for name in OPS_OF[file].split()}
 FAMILY = [op for op in TESTED if op.name in NAMES]

@@ -150,7 +150,7 @@ def test_a_library_keeps_what_it_calls():
 def test_unknown_symbol():
     emitter = Emitter()
     emitter.call("void", "no_such_function")
-    with pytest.raises(RuntimeError, match="materialize"):
+    with pytest.raises(cpu_jit.MissingCode, match="materialize"):
         cpu_jit.load([emitter.finish(["ptr %place"])])
 
 

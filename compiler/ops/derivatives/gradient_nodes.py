@@ -87,7 +87,8 @@ def _below_zero(y: Any, h: Any) -> Any:
 
 def _softsign_grad_grad(h: Any, g: Any, x: Any) -> Parts:
     once = ops.softsign_grad(h, x)
-    return once, -2.0 * (g * once) * ops.sign(x) / (1.0 + ops.abs(x))
+    half = (ops.abs(x) + 1.0) * (ops.softsign_grad(g, x) * -once)
+    return once, ops.sign(x) * (half + half)
 
 
 relu_grad = _activation(
@@ -161,16 +162,18 @@ def _tanh_grad_grad(h: Any, y: Any, g: Any) -> Parts:
 
 
 def _sqrt_grad_grad(h: Any, y: Any, g: Any) -> Parts:
-    once = 0.5 * h / y
-    return -(once * g) / y, once
+    once = h / y
+    return 0.5 * g / y * -once, 0.5 * once
 
 
 def _rsqrt_grad_grad(h: Any, y: Any, g: Any) -> Parts:
-    return -1.5 * (h * g) * ops.square(y), -0.5 * h * (ops.square(y) * y)
+    half = h * (-0.5 * g)
+    third = y * (y * half)
+    return third + (third + half * ops.square(y)), -0.5 * (h * (y * ops.square(y)))
 
 
 def _reciprocal_grad_grad(h: Any, y: Any, g: Any) -> Parts:
-    return -2.0 * (h * g) * y, -h * ops.square(y)
+    return h * (y * -g) + -g * (y * h), -(y * (y * h))
 
 
 sigmoid_grad = _function("sigmoid", "SigmoidGrad", lambda y, g: g * y * (1 - y), _sigmoid_grad_grad)
