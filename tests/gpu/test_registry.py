@@ -27,7 +27,7 @@ BATCHES = [TESTED[n : n + TOGETHER] for n in range(0, len(TESTED), TOGETHER)]
 # Rounding turns vectors of values that are close to each other.
 TURNED = {"square_svd", "svd", "self_adjoint_eig"}
 # Decompositions have long functions, which take the simulator's compiler seconds: see test_factorizations.py.
-LONG = TURNED | {"pseudo_inverse", "qr"}
+LONG = TURNED | {"matrix_cofactors", "pseudo_inverse", "qr"}
 together = pytest.mark.parametrize("ops", BATCHES, ids=lambda ops: f"{ops[0].name}..{ops[-1].name}")
 
 

@@ -21,7 +21,7 @@ from staticgraph.compiler.ops.linear_algebra.algorithms.block_reflectors import 
 from staticgraph.compiler.ops.linear_algebra.algorithms.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.linear_algebra.algorithms.panels import Panel
 from staticgraph.compiler.ops.linear_algebra.algorithms.spectra import PutValue, Reduced
-from staticgraph.compiler.ops.statements.strips import TILE, Body, Element, Put, Scratch, Strips, whole
+from staticgraph.compiler.ops.statements.strips import TILE, Body, Element, Put, Scratch, Strips
 
 
 def singular_values(
@@ -51,16 +51,18 @@ def singular_values(
         return made.values(put_value)
     fresh, sweeps, spectrum, scratch = made.fresh, made.sweeps, made.spectrum, made.scratch
     _, count = sweeps.padded(made.a.count)
-    both = Strips("vectors", n, n, dtype, fresh, count=2 * count)  # one code for both sides
+    both = Strips("vectors", n, n, dtype, fresh, count=2 * count)  # rotated by one code
     right, left = (both.part(side * count, count) for side in range(2))
-    strip = fresh.index("strip", 2 * count)
-    reflectors, blocks = made.reduction.of_side(strip // count)
-    unit = reflectors.unit_reflected(both, strip, strip % count, "last", adjoint=True, blocks=blocks)
-    scratch |= {both.name: both.buffer(local)} | reflectors.buffers("last")
+    units: Body = ()
+    scratch |= {both.name: both.buffer(local)} | made.reduction.v.buffers("last")
+    for q, v in ((right, made.reduction.u), (left, made.reduction.v)):
+        strip = fresh.index("strip", count)
+        unit = v.unit_reflected(q, strip, strip, "last", adjoint=True)
+        units += (Loop(strip, unit, LoopKind.PARALLEL),)
     put_left, put_right = put_vectors
     return (
         *made.body,
-        Loop(strip, unit, LoopKind.PARALLEL),
+        *units,
         *sweeps.finished(lambda: rotated(sweeps, both, 2)),
         *spectrum.ordered(put_value),
         spectrum.signs(right),
@@ -92,13 +94,6 @@ class _Reduction:
             **self.v.buffers(),
             **self.u.buffers(),
         }
-
-    def of_side(self, side: Expr) -> tuple[BlockReflectors, Expr]:
-        """The reflections of rows, for side 0, or those of columns, and the number of their blocks."""
-        count = self.a.count
-        reflectors = BlockReflectors(self.both.part(side * count, count), self.a.rows, self.local)
-        blocks = scalar.select(side < 1, whole(self.u.blocks), whole(self.v.blocks))
-        return reflectors, blocks
 
     def down(self, k: Expr, i: Expr) -> Load:
         """A number of L, whose columns are kept as rows, too."""

@@ -165,13 +165,8 @@ class BlockReflectors:
             ),
         )
 
-    def unit_reflected(
-        self, q: Strips, place: Expr | int, strip: Expr, user: str, adjoint: bool, blocks: Expr | None = None
-    ) -> Body:
-        """Fill the strip of `q` at `place` with one of the product of all reflections, or of its adjoint.
-
-        The adjoint may be that of the reflections of the first `blocks` strips alone.
-        """
+    def unit_reflected(self, q: Strips, place: Expr | int, strip: Expr, user: str, adjoint: bool) -> Body:
+        """Fill the strip of `q` at `place` with one of the product of all reflections, or of its adjoint."""
         block = self.block
 
         def unit(i: Index) -> Body:
@@ -187,11 +182,7 @@ class BlockReflectors:
             s = (self.blocks - 1) - number
             return (If(s < strip + 1, self.reflected(q, place, s, user, adjoint=False)),)
 
-        if blocks is None:
-            every = self.fresh.each(self.blocks, reflected, "number")
-        else:
-            every = self.fresh.between(0, blocks, self.blocks, reflected, "number")
-        return self.fresh.each(q.height, unit), every
+        return self.fresh.each(q.height, unit), self.fresh.each(self.blocks, reflected, "number")
 
 
 _NOTHING = 2.0**-960  # sums of squares below that have lost some of them
