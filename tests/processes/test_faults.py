@@ -318,7 +318,7 @@ def test_the_launcher_names_the_process_that_ended_first(end: str, told: str, tm
 
 
 def test_who_ended_first_among_those_that_were_seen_together():
-    ranks = Ranks(0)
+    ranks = Ranks(0, 3)
     ranks.stop()
     ranks.known = {10: 0, 11: 1, 12: 2}
     for ends, told in (

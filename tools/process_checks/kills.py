@@ -97,7 +97,7 @@ def _training(workers: int, kill: tuple[float, int] | None) -> tuple[str, int, i
 def _kill(launcher: int, moment: float, rank: int) -> None:
     """Kill a process of this rank so many seconds after all have started, unless the training ends before."""
     started = time.monotonic()
-    ranks = Ranks(launcher)
+    ranks = Ranks(launcher, rank + 1)
     while rank not in ranks.known.values() and time.monotonic() - started < _LIMIT:
         time.sleep(0.02)
     time.sleep(moment)

@@ -74,7 +74,7 @@ def launch(options: argparse.Namespace) -> int:
     count = options.processes
     for left in range(options.restarts, -1, -1):
         line = _line(options, count)
-        status = subprocess.call(line) if line[0] == sys.executable else run_all(line)
+        status = subprocess.call(line) if line[0] == sys.executable else run_all(line, count)
         if status in (0, INTERRUPTED) or not left:
             return status
         count = max(1, count - 1) if options.fewer else count

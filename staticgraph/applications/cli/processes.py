@@ -18,7 +18,8 @@ from typing import IO
 
 INTERRUPTED = 130  # the status of a program that Ctrl-C has ended
 _EVERY = 0.2  # seconds between looks at which processes there are
-_SELDOM = 3.0  # and once some are known
+_SELDOM = 3.0  # and once all are known
+_STARTING = 30.0  # seconds in which they start; those on other machines are never seen
 _SOON = 1.0  # seconds in which a launcher ends all others after one has failed
 _MOST = 1 << 16  # bytes of the end of the output, in which the launcher tells why it ends
 # MPICH tells the number of a process to the system, Open MPI its rank.
@@ -28,14 +29,14 @@ _BY_LAUNCHER = (signal.SIGKILL, signal.SIGTERM)  # how MPICH and Open MPI end th
 _RANK = re.compile(rb"\0(?:PMI_RANK|OMPI_COMM_WORLD_RANK)=(\d+)\0")
 
 
-def run_all(line: Sequence[str]) -> int:
-    """Run a launcher to its end, and say which process was killed, if one was.
+def run_all(line: Sequence[str], count: int) -> int:
+    """Run a launcher of so many processes to its end, and say which one was killed, if one was.
 
     Returns its status; INTERRUPTED after Ctrl-C, which ends all.
     """
     launcher = subprocess.Popen(line, stdout=subprocess.PIPE)
     assert launcher.stdout is not None
-    ranks = Ranks(launcher.pid)
+    ranks = Ranks(launcher.pid, count)
     tail, is_interrupted = _shown(launcher.stdout)
     status = launcher.wait()
     ranks.stop()
@@ -116,16 +117,20 @@ def _shown(stream: IO[bytes]) -> tuple[bytes, bool]:
 class Ranks:
     """The ranks of the processes that a launcher has started, by their numbers. Linux tells them.
 
+    Args:
+        launcher: The number of the launcher.
+        count: How many processes it starts.
+
     Attributes:
         known: The rank of each process.
         ends: Times and processes that ended, in groups of those that were seen together: for each its status
             as `os.wait` has it, None if the launcher has asked for that before.
     """
 
-    def __init__(self, launcher: int) -> None:
+    def __init__(self, launcher: int, count: int) -> None:
         self.known: dict[int, int] = {}
         self.ends: list[tuple[float, dict[int, int | None]]] = []
-        self._launcher = launcher
+        self._launcher, self._count = launcher, count
         self._over = threading.Event()
         threading.Thread(target=self._look, daemon=True).start()
 
@@ -136,13 +141,14 @@ class Ranks:
     def _look(self) -> None:
         ends = select.poll() if hasattr(os, "pidfd_open") else None
         opened: dict[int, int] = {}  # processes by the descriptors that tell of their ends
-        looked = changed = 0.0
+        looked, began = 0.0, time.monotonic()
         while not self._over.is_set():
             # An end is seen at once only between looks, so there are few of them once all are known.
-            if (now := time.monotonic()) - looked > (_SELDOM if 0 < changed < now - _SOON else _EVERY):
+            now = time.monotonic()
+            starting = len(self.known) < self._count and now - began < _STARTING
+            if now - looked > (_EVERY if starting else _SELDOM):
                 looked = now
                 for pid in self._new():
-                    changed = now
                     with suppress(OSError):
                         if ends is not None:
                             opened[descriptor := os.pidfd_open(pid)] = pid
