@@ -20,7 +20,7 @@ INTERRUPTED = 130  # the status of a program that Ctrl-C has ended
 _EVERY = 0.2  # seconds between looks at which processes there are
 _SELDOM = 3.0  # and once all are known
 _STARTING = 30.0  # seconds in which they start; those on other machines are never seen
-_SOON = 1.0  # seconds in which a launcher ends all others after one has failed
+_SOON = 5.0  # seconds in which a launcher, on a busy machine too, ends all others after one has failed
 _MOST = 1 << 16  # bytes of the end of the output, in which the launcher tells why it ends
 # MPICH tells the number of a process to the system, Open MPI its rank.
 _KILLED = re.compile(rb"PID (\d+) RUNNING AT (\S+)\s+=\s+EXIT CODE: (\d+)")

@@ -50,16 +50,30 @@ def _plain(value: Any) -> Any:
 
 def from_json(text: str, custom_objects: Any = None) -> Any:
     """The model of `to_json`, with new weights."""
-    return from_config(json.loads(text), custom_objects)
+    try:
+        described = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise misuse(ValueError, f"the architecture of a model is no JSON: {error}") from None
+    return from_config(described, custom_objects)
 
 
 def from_config(config: Any, custom_objects: Any = None) -> Any:
     """The model of {"class_name": ..., "config": ...}, with new weights."""
-    if not isinstance(config, Mapping):
+    if not isinstance(config, Mapping) or not {"class_name", "config"} <= config.keys():
         raise misuse(
             TypeError,
             "model_from_config() takes a dict with class_name and config: see Sequential.from_config",
         )
+    try:
+        return _described(config, custom_objects)
+    except CAUGHT as error:
+        if not arose_below(error):  # from_config of a user's layer
+            raise
+        text = f"no model has this architecture: {type(error).__name__}: {error}"
+        raise misuse(ValueError, text, "give the text of to_json() or the dict of get_config()") from error
+
+
+def _described(config: Any, custom_objects: Any) -> Any:
     described = {"class_name": config["class_name"], "config": config["config"]}
     return deserialize_keras_object(described, LAYERS, custom_objects, "layer")
 
@@ -260,7 +274,7 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
         described, flat, of_optimizer = _load(path, _MODEL_KIND)
         weights = _grouped(flat)
     try:
-        model = from_config(described, custom_objects)
+        model = _described(described, custom_objects)
         if weights:
             _assign(model, weights, False, path)
         if compile and described.get("training"):
