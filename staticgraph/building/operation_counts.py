@@ -18,11 +18,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def known_sizes(tensor: Tensor) -> bool:
-    """Return True if all sizes of a tensor are known, and TensorFlow makes constants of its shape."""
-    return tensor.type.shape is not None and None not in tensor.type.shape
-
-
 def constants(*values: Any) -> int:
     """Return the number of operations that TensorFlow makes of arguments: a constant of each that is given
     and is no tensor.

@@ -7,11 +7,10 @@ backward loop. The cotangents of what the loop uses from outside are added up by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
-from staticgraph.differentiation.operation_rules import equal_shapes, is_static
+from staticgraph.differentiation.operation_rules import equal_shapes
 
 FORWARD_COUNTER = 8  # a zero, Enter, Merge, Switch, one, Add, NextIteration, Exit
 BACKWARD_COUNTER = 10  # one, which enters too, Enter, Merge, the comparison, LoopCond, Switch, Sub, and so on
@@ -63,12 +62,12 @@ def is_unstacking(op: Operation) -> bool:
 
 def accumulator(tensor: Tensor) -> int:
     """Return the operations that add up the cotangents of a value from outside of a loop."""
-    return _ACCUMULATED if is_static(tensor) or rows_moved(tensor.op) else _ACCUMULATED_OPEN
+    return _ACCUMULATED if tensor.type.is_static or rows_moved(tensor.op) else _ACCUMULATED_OPEN
 
 
 def not_carried(tensor: Tensor) -> int:
     """Return the operations of the cotangent of a loop variable that no derivative is asked of."""
-    return _NOT_CARRIED + (_CUT if is_static(tensor) else _CUT_OPEN)
+    return _NOT_CARRIED + (_CUT if tensor.type.is_static else _CUT_OPEN)
 
 
 class Reads:
@@ -97,18 +96,22 @@ class Reads:
         if op.type == "TensorArrayWriteV3":
             self._others += 1  # the handle
         if op.type in _BROADCASTING and not _same_shapes(op):
-            both = is_static(tensors[0]) and is_static(tensors[1])
+            both = tensors[0].type.is_static and tensors[1].type.is_static
             self._stacks += 0 if both else 2
         elif op.type in _SHAPES_OF_BOTH:
-            self._stacks += sum(not is_static(x) for x in tensors[:2])
+            self._stacks += sum(not x.type.is_static for x in tensors[:2])
         elif op.type in _SHAPE_OF_INPUT:
-            self._stacks += not is_static(tensors[0])
-        elif op.type == "ConcatV2" and not all(map(is_static, tensors)):
+            self._stacks += not tensors[0].type.is_static
+        elif op.type == "ConcatV2" and not all(x.type.is_static for x in tensors):
             for x in tensors:
                 self._value(x)
         elif op.type in ("Select", "SelectV2"):
             self._choice(op)
-        if op.type in ("Sum", "Mean") and not is_static(tensors[0]) and op.operands.get("axis") is not None:
+        if (
+            op.type in ("Sum", "Mean")
+            and not tensors[0].type.is_static
+            and op.operands.get("axis") is not None
+        ):
             self._others += 1  # the axes
         self._others += _CONSTANTS.get(op.type, 0)
 
@@ -122,8 +125,8 @@ class Reads:
         kept = y.op.type == "ZerosLike" or y in self._body.params  # a sequence that has ended
         like = y if kept else x
         if like.op.type == "ZerosLike":
-            self._others += not is_static(like)  # TensorFlow's zeros come from outside of the loop
-        elif not is_static(like):
+            self._others += not like.type.is_static  # TensorFlow's zeros come from outside of the loop
+        elif not like.type.is_static:
             self._value(like)
 
     def _value(self, tensor: Tensor) -> None:
@@ -154,13 +157,12 @@ def needed_of(
         received: The positions of those that received a cotangent.
         between: A function of ys, xs and True, which gives the operations on ways between them.
     """
-    needed = list(received)
-    while True:
+
+    def on_the_way(needed: list[int]) -> Iterable[int]:
         found = between([body.results[n] for n in needed], [body.params[n] for n in floating], True)
-        more = [n for n in floating if n not in needed and body.params[n].op in found]
-        if not more:
-            return needed
-        needed += more
+        return (n for n in floating if body.params[n].op in found)
+
+    return _closed(received, on_the_way)
 
 
 def carried_to(
@@ -179,11 +181,18 @@ def carried_to(
         captured: The values from outside that depend on it.
         between: A function of ys, xs and True, which gives the operations on ways between them.
     """
-    reached = list(begun)
-    while True:
-        ends: list[Any] = [*(body.params[n] for n in reached), *captured]
+
+    def dependent(reached: list[int]) -> Iterable[int]:
+        ends = [*(body.params[n] for n in reached), *captured]
         found = between([body.results[n] for n in floating], ends, True)
-        more = [n for n in floating if n not in reached and body.results[n].op in found]
-        if not more:
-            return reached
-        reached += more
+        return (n for n in floating if body.results[n].op in found)
+
+    return _closed(begun, dependent)
+
+
+def _closed(first: Sequence[int], following: Callable[[list[int]], Iterable[int]]) -> list[int]:
+    """Return some loop variables, those that follow from them, what follows from these, and so on."""
+    found = list(first)
+    while more := [n for n in following(found) if n not in found]:
+        found += more
+    return found

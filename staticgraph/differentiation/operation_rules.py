@@ -34,7 +34,7 @@ class Derivatives:
     def broadcast(self, op: Operation) -> tuple[int, int, int]:
         """Return the operations that fit the cotangents of two operands: common ones, and those of each."""
         x, y, out = (t.type.shape for t in (*op.tensors[:2], op.outputs[0]))
-        if not (is_static(op.tensors[0]) and is_static(op.tensors[1])):
+        if not (op.tensors[0].type.is_static and op.tensors[1].type.is_static):
             return 3, _FITTED, _FITTED
         new = (x, y) not in self._broadcasts
         self._broadcasts.add((x, y))
@@ -48,18 +48,12 @@ class Derivatives:
         if rank is not None and known is not None:
             if np.ndim(known) == 1 and list(known) == list(range(rank)):
                 return 4
-            if is_static(x):
+            if x.type.is_static:
                 key = x.type.shape, tuple(np.reshape(known, -1).tolist())
                 new = key not in self._reductions
                 self._reductions.add(key)
                 return 4 + (_REDUCED_SHAPE + 2 + 5) * new
         return 1 + _REDUCED_SHAPE + _DIVIDED_SHAPE + 2
-
-
-def is_static(tensor: Tensor) -> bool:
-    """Return if all sizes of a tensor are known."""
-    shape = tensor.type.shape
-    return shape is not None and None not in shape
 
 
 def _zeros_like(x: Tensor) -> int:
@@ -70,7 +64,7 @@ def _zeros_like(x: Tensor) -> int:
 def equal_shapes(op: Operation) -> bool:
     """Return True if the first two inputs and the output of an operation have one known shape."""
     first, *others = (*op.tensors[:2], op.outputs[0])
-    return is_static(first) and all(t.type.shape == first.type.shape for t in others)
+    return first.type.is_static and all(t.type.shape == first.type.shape for t in others)
 
 
 # Rules
@@ -103,7 +97,7 @@ def _squared_difference(made: Derivatives, op: Operation) -> Count:
 
 def _batch_matmul(made: Derivatives, op: Operation) -> Count:
     x, y = op.tensors[:2]
-    same = is_static(x) and is_static(y) and x.type.shape == y.type.shape
+    same = x.type.is_static and y.type.is_static and x.type.shape == y.type.shape
     return (2 if same else 17), 2, False
 
 
@@ -112,7 +106,7 @@ def _sum(made: Derivatives, op: Operation) -> Count:
 
 
 def _mean(made: Derivatives, op: Operation) -> Count:
-    static = is_static(op.tensors[0]) and is_static(op.outputs[0])
+    static = op.tensors[0].type.is_static and op.outputs[0].type.is_static
     return made.reduction(op) + (2 if static else 11), 1, False
 
 
@@ -120,7 +114,7 @@ def _concat(made: Derivatives, op: Operation) -> Count:
     number = len(op.tensors)
     if number == 1:
         return 0, 1, False
-    open_at = next((n for n, x in enumerate(op.tensors) if not is_static(x)), None)
+    open_at = next((n for n, x in enumerate(op.tensors) if not x.type.is_static), None)
     shapes = number if open_at is None else open_at + 2
     return (2 + shapes + (number + 1 if number <= 16 else 7)), number, False
 

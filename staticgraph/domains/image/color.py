@@ -14,7 +14,7 @@ from staticgraph.arrays.array_ops import stack, tile
 from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.operation_counts import constants, counts_as, known_sizes
+from staticgraph.building.operation_counts import constants, counts_as
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import require
@@ -65,7 +65,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "rgb_to_grayscale", [images]) as scope:
         images = _colored(images, "rgb_to_grayscale")
         bright = convert_image_dtype(images, float32)
-        with counted_as(images.graph, 14 if known_sizes(images) else 28):  # a tensordot, and a new axis
+        with counted_as(images.graph, 14 if images.type.is_static else 28):  # a tensordot, and a new axis
             gray = ops.reduce_sum(bright * _LUMA, axis=-1, keepdims=True)
         return convert_image_dtype(gray, images.dtype, name=scope)
 
@@ -76,7 +76,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
         images = _colored(images, "grayscale_to_rgb", channels=1)
         with checked("grayscale_to_rgb"):
             require(images.type.rank is not None, "the rank of the images must be known")
-        with counted_as(images.graph, 14 if known_sizes(images) else 46):
+        with counted_as(images.graph, 14 if images.type.is_static else 46):
             return tile(images, [*(1 for _ in (images.type.shape or ())[:-1]), 3], name=scope)
 
 

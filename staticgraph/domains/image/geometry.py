@@ -6,7 +6,6 @@ from typing import Any
 
 from staticgraph.arrays.array_ops import pad
 from staticgraph.building.framework import checked, name_scope
-from staticgraph.building.operation_counts import known_sizes
 from staticgraph.building.sizes import Size, is_known, larger, smaller
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float64, int32
@@ -136,7 +135,7 @@ def _on_batches(image: Tensor) -> int:
 
 def _sizes(image: Tensor) -> int:
     """Return the operations that give the sizes of images: a shape, and its parts, unless all are known."""
-    return 0 if known_sizes(image) else 2
+    return 0 if image.type.is_static else 2
 
 
 def _cropping(image: Tensor) -> int:
@@ -152,7 +151,7 @@ def _padding(image: Tensor) -> int:
 
 def _cropping_or_padding(image: Tensor) -> int:
     """Return the operations of a crop or a pad, without the check of the image."""
-    if known_sizes(image):
+    if image.type.is_static:
         return _on_batches(image) + (1 + 3) + (1 + 4) + 1
     if _unknown(image):
         return (153 if image.type.rank == 3 else 152) + 2 * (image.shape[-1].value is None)

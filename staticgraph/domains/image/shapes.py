@@ -6,7 +6,6 @@ from typing import Any
 
 from staticgraph.building.framework import checked
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.operation_counts import known_sizes
 from staticgraph.building.sizes import Size, is_known, size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import require
@@ -42,7 +41,7 @@ def checks_of_image(image: Tensor) -> int:
     """Return the number of operations by which TensorFlow checks that an image is one: an identity, which
     waits for an assertion on sizes that are not known.
     """
-    return 1 if known_sizes(image) else 23
+    return 1 if image.type.is_static else 23
 
 
 def height_and_width(image: Tensor) -> tuple[Size, Size]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.building.operation_counts import constants, known_sizes
+from staticgraph.building.operation_counts import constants
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import (
     BackwardCount,
@@ -59,7 +59,7 @@ class Bernoulli(_ByLogits):
         event = sg.cast(event, self._logits.dtype)
         shape = sg.broadcast_dynamic_shape(sg.shape(event), sg.shape(self._logits))
         labels, logits = sg.broadcast_to(event, shape), sg.broadcast_to(self._logits, shape)
-        count_more(self._logits.graph, -5 if known_sizes(event) and known_sizes(self._logits) else 3)
+        count_more(self._logits.graph, -5 if event.type.is_static and self._logits.type.is_static else 3)
         return -sg.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
 
     def _entropy(self) -> Any:
@@ -91,7 +91,7 @@ class _Classes(_ByLogits):
     _PARAMETER_NDIMS = 1
 
     def _count_construction(self, of_probs: bool) -> None:
-        known = known_sizes(self._logits)
+        known = self._logits.type.is_static
         count_more(self._logits.graph, 4 if known else 7)  # the rank, and the sizes of batch and event
 
     @property

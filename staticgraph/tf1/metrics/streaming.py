@@ -11,7 +11,6 @@ from staticgraph.arrays.array_ops import fitted_rank
 from staticgraph.arrays.creation import zeros
 from staticgraph.building.framework import GraphKeys, add_to_collections
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.operation_counts import known_sizes
 from staticgraph.building.signatures import arguments, parameters_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, float32
@@ -161,7 +160,7 @@ def _spreading(weights: Tensor, values: Tensor) -> int:
     """Return the number of operations by which TensorFlow spreads weights: a check of their shape, which a
     run does if it is not known, and a product with ones.
     """
-    known = known_sizes(weights) and known_sizes(values)
+    known = weights.type.is_static and values.type.is_static
     if known and weights.type.shape == values.type.shape:
         return 1
     return 10 if known or weights.type.shape == () else 68

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from staticgraph.building.operation_counts import known_sizes
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, float32
 from staticgraph.compiler.graph.errors import misuse
@@ -67,7 +66,7 @@ def counts_at(
     labels, predictions = matched(as_type(labels, bool_), as_type(predictions, float32))
     weights = None if weights is None else spread(weights, predictions)
     more = 57 if len(cells) == 2 else 52 if len(cells) == 4 else 0  # all cells of TensorFlow's matrix
-    more -= 6 if known_sizes(labels) and known_sizes(predictions) else 0
+    more -= 6 if labels.type.is_static and predictions.type.is_static else 0
     count_more(labels.graph, more + (weights is not None))
     amount = in_cells_at(thresholds, labels, predictions, weights)
     return [running_total(amount(cell), cell, shape=[len(thresholds)]) for cell in cells]
