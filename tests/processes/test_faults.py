@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -335,6 +336,28 @@ def test_who_ended_first_among_those_that_were_seen_together():
     ranks.ends = [(0.0, {12: None, 11: 9}), (0.0, {10: 9})]
     tail = b"PID 10 RUNNING AT here\n= EXIT CODE: 9\n"
     assert how_it_ended(tail, ranks, 9) == "process 2 was the first to end"
+
+
+def test_what_a_process_has_started_is_not_taken_for_a_process_of_the_run():
+    """It has the same environment, and may end long before: "process 0 was the first to end" was told then."""
+    inner = "import sys; print('up', flush=True); sys.stdin.read()"
+    outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
+    ranks, started = Ranks(os.getpid(), 3), []
+    for rank, code in enumerate((outer, inner)):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PMI_RANK": str(rank)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        started.append(process)
+        assert process.stdout is not None and process.stdout.readline() == b"up\n"
+        while rank not in ranks.known.values():
+            os.sched_yield()
+    ranks.stop()
+    for process in started:
+        process.communicate()
+    assert ranks.known == {process.pid: rank for rank, process in enumerate(started)}
 
 
 def test_the_launcher_names_the_process_that_was_killed_and_training_goes_on(tmp_path: Path):

@@ -166,11 +166,19 @@ class Ranks:
             os.close(descriptor)
 
     def _new(self) -> list[int]:
-        found = []
-        for pid in descendants(self._launcher):
-            if pid not in self.known and (rank := _RANK.search(_environment(pid))):
-                self.known[pid] = int(rank[1])
-                found.append(pid)
+        """Find the processes with a rank. What these have started has their environment, and is none."""
+        found: list[int] = []
+        children = _children()
+        waiting = [self._launcher]
+        while waiting:
+            for pid in children.get(waiting.pop(), ()):
+                if pid in self.known:
+                    continue
+                if rank := _RANK.search(_environment(pid)):
+                    self.known[pid] = int(rank[1])
+                    found.append(pid)
+                else:
+                    waiting.append(pid)
         return found
 
 
@@ -183,21 +191,14 @@ def _status(pid: int) -> int | None:
         return None
 
 
-def descendants(ancestor: int) -> list[int]:
-    """Return the numbers of the processes that a process has started, and those that they have."""
-    parents: dict[int, int] = {}
+def _children() -> dict[int, list[int]]:
+    """List the processes that each process has started."""
+    children: dict[int, list[int]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parents[int(folder.name)] = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
-        except (OSError, ValueError, IndexError):  # it has ended
-            continue
-    found, waiting = [], [ancestor]
-    while waiting:
-        at = waiting.pop()
-        children = [pid for pid, parent in parents.items() if parent == at]
-        found += children
-        waiting += children
-    return found
+        with suppress(OSError, ValueError, IndexError):  # it has ended
+            parent = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
+            children.setdefault(parent, []).append(int(folder.name))
+    return children
 
 
 def _environment(pid: int) -> bytes:
