@@ -339,7 +339,7 @@ def test_who_ended_first_among_those_that_were_seen_together():
 
 
 def test_what_a_process_has_started_is_not_taken_for_a_process_of_the_run():
-    """It has the same environment, and may end long before: "process 0 was the first to end" was told then."""
+    """It has the same environment and may end long before: "process 0 was the first to end", as was told."""
     inner = "import sys; print('up', flush=True); sys.stdin.read()"
     outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
     ranks, started = Ranks(os.getpid(), 3), []
