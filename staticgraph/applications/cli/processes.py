@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 INTERRUPTED = 130  # the status of a program that Ctrl-C has ended
 _EVERY = 0.2  # seconds between looks at which processes there are
@@ -47,34 +47,33 @@ def run_all(line: Sequence[str], count: int) -> int:
     return status
 
 
-def killed(tail: bytes, ranks: dict[int, int]) -> str:
-    """Return which process a launcher says was killed, empty if none. `ranks`: by the system's numbers."""
+def killed(tail: bytes, ranks: dict[int, int]) -> tuple[str, int | None]:
+    """Return which process a launcher says was killed, and by which signal; empty if none was.
+
+    `ranks`: by the system's numbers of processes.
+    """
     if found := _RANK_KILLED.search(tail):
-        return _told(f"process {int(found[1])}", found[2].decode(), int(found[3]))
-    if (found := _KILLED.search(tail)) and int(found[3]) in {*signal.valid_signals()}:
+        number = int(found[3])
+        return _told(f"process {int(found[1])}", found[2].decode(), number), number
+    if (found := _KILLED.search(tail)) and (number := int(found[3])) in {*signal.valid_signals()}:
         pid = int(found[1])
         who = f"process {ranks[pid]}" if pid in ranks else f"the process with PID {pid}"
-        return _told(who, found[2].decode(), int(found[3]))
-    return ""
+        return _told(who, found[2].decode(), number), number
+    return "", None
 
 
-def ended_first(ranks: Ranks) -> tuple[list[int], int | None]:
-    """Return the processes of which one ended first without success, and its status, if these are known.
+def ended_first(ranks: Ranks) -> tuple[int | None, int | None]:
+    """Return the process that ended first without success, and its status, if these are known.
 
     The launcher ends all others then, and what it tells may be one of them.
     """
-    last = ranks.ends[-1][0] if ranks.ends else 0.0
-    groups = [together for moment, together in ranks.ends if last - moment < _SOON]
-    everyone = {pid: status for _, together in ranks.ends for pid, status in together.items()}
-    for pid, status in everyone.items():
-        if status and status not in _BY_LAUNCHER:
-            return [pid], status
-    for together in groups:
-        if failed := {pid: status for pid, status in together.items() if status != 0}:
-            # The launcher asks for the status of the first one, and then ends the others.
-            chosen = [pid for pid, status in failed.items() if status is None] or [*failed]
-            return chosen, failed[chosen[0]] if len(chosen) == 1 else None
-    return [], None
+    for end in ranks.ends:
+        if end.status and end.status not in _BY_LAUNCHER:
+            return end.pid, end.status
+    for end in ranks.ends:
+        if end.status != 0 and ranks.ends[-1].moment - end.moment < _SOON:
+            return end.pid, end.status
+    return None, None
 
 
 def how_it_ended(tail: bytes, ranks: Ranks, launcher: int) -> str:
@@ -82,11 +81,15 @@ def how_it_ended(tail: bytes, ranks: Ranks, launcher: int) -> str:
 
     `tail` is the end of the output, `launcher` the status of the launcher: 1 after an error of Python.
     """
-    told = killed(tail, ranks.known)
-    first, status = ended_first(ranks)
-    if not first or (told and len(first) == 1 and f"process {ranks.known[first[0]]} " in told):
+    told, number = killed(tail, ranks.known)
+    if told and number not in _BY_LAUNCHER:
         return told
-    who = "process " + " or ".join(str(ranks.known[pid]) for pid in sorted(first))
+    first, status = ended_first(ranks)
+    if first is None:
+        return told
+    who = f"process {ranks.known[first]}"
+    if f"{who} " in told:
+        return told
     if status is None:
         return f"{who} was the first to end" if told or launcher != 1 else ""
     if os.WIFSIGNALED(status):
@@ -114,6 +117,17 @@ def _shown(stream: IO[bytes]) -> tuple[bytes, bool]:
         tail = (tail + piece)[-_MOST:]
 
 
+class End(NamedTuple):
+    """A process that has ended: when that was seen, and its status as `os.wait` has it.
+
+    The status is None if the launcher has asked for it before.
+    """
+
+    moment: float
+    pid: int
+    status: int | None
+
+
 class Ranks:
     """The ranks of the processes that a launcher has started, by their numbers. Linux tells them.
 
@@ -123,13 +137,12 @@ class Ranks:
 
     Attributes:
         known: The rank of each process.
-        ends: Times and processes that ended, in groups of those that were seen together: for each its status
-            as `os.wait` has it, None if the launcher has asked for that before.
+        ends: The processes that have ended, in this order.
     """
 
     def __init__(self, launcher: int, count: int) -> None:
         self.known: dict[int, int] = {}
-        self.ends: list[tuple[float, dict[int, int | None]]] = []
+        self.ends: list[End] = []
         self._launcher, self._count = launcher, count
         self._over = threading.Event()
         threading.Thread(target=self._look, daemon=True).start()
@@ -139,7 +152,8 @@ class Ranks:
         self._over.set()
 
     def _look(self) -> None:
-        ends = select.poll() if hasattr(os, "pidfd_open") else None
+        # It reports in the order in which they ended, if several have since the last look, too.
+        ends = select.epoll() if hasattr(os, "pidfd_open") else None
         opened: dict[int, int] = {}  # processes by the descriptors that tell of their ends
         looked, began = 0.0, time.monotonic()
         while not self._over.is_set():
@@ -152,18 +166,19 @@ class Ranks:
                     with suppress(OSError):
                         if ends is not None:
                             opened[descriptor := os.pidfd_open(pid)] = pid
-                            ends.register(descriptor, select.POLLIN)
+                            ends.register(descriptor, select.EPOLLIN)
             if ends is None or not opened:
                 self._over.wait(_EVERY)
-            elif ready := ends.poll(_EVERY * 1e3):
-                together = {opened[descriptor]: _status(opened[descriptor]) for descriptor, _ in ready}
-                self.ends.append((time.monotonic(), together))
-                for descriptor, _ in ready:
-                    ends.unregister(descriptor)
-                    del opened[descriptor]
-                    os.close(descriptor)
+                continue
+            for descriptor, _ in ends.poll(_EVERY):
+                ends.unregister(descriptor)
+                pid = opened.pop(descriptor)
+                self.ends.append(End(time.monotonic(), pid, _status(pid)))
+                os.close(descriptor)
         for descriptor in opened:
             os.close(descriptor)
+        if ends is not None:
+            ends.close()
 
     def _new(self) -> list[int]:
         """Find the processes with a rank. What these have started has their environment, and is none."""
