@@ -263,6 +263,21 @@ def test_workers_are_woken_away_from_the_master_and_then_roam(bench: Bench):
         pass
 
 
+def test_a_worker_that_fell_asleep_beside_a_long_chunk_is_woken_for_the_next_phase(bench: Bench):
+    """It was left asleep for the rest of the region, which one thread did then."""
+    bench.pool.resize(2)
+    both = threading.Barrier(2)
+
+    def work(phase: int, chunk: int) -> None:
+        if phase == 1:
+            both.wait(60)  # each of the two chunks waits for the other one
+            return
+        while not bench.words[pool_layout.SLEEPERS]:
+            os.sched_yield()
+
+    bench.run([1, 2], work)
+
+
 def test_the_pool_of_windows_has_its_calls():
     windows = llvm_pool.pool_code(cpu_jit.host().__class__("x86_64-pc-windows-msvc", "", "", "", 32))
     text = "".join(code.text for code in windows.codes)

@@ -21,7 +21,8 @@ Only one region at a time uses the workers. A second one, of a session on anothe
 master alone, which needs no atomics.
 
 A worker that finds nothing to do looks again for about half a millisecond and then sleeps. The master wakes
-sleeping workers for a region that is long enough, or when there have been many shorter ones.
+sleeping workers for a region that is long enough, or when there have been many shorter ones. In a long region
+it wakes those that fell asleep beside a phase of few chunks, once there are more.
 """
 
 from __future__ import annotations
@@ -129,6 +130,10 @@ def chunks(
             pool.claim.store(_claim(w, at.ticket, 0, 0), "release")
             w.return_()
         count = counts[phase + 1].to(UINT64)
+        with w.if_((mine == 0) & (pool.long != 0)):
+            sleepers = pool.sleepers.load("monotonic")
+            with w.if_((sleepers != 0) & (count + sleepers > pool.limit.load("monotonic") + 1)):
+                _wake_elsewhere(w, pool)
         at.many = share(w, pool, count)
         rest = count - at.many
         with w.if_(mine != 0):
@@ -195,6 +200,7 @@ def _lead(
     last = first + phases.to(UINT32)
     pool.first, pool.last = first, last
     pool.most.store(most, "monotonic")
+    pool.long = w.select(cost >= _WORTH_WAKING, w.constant(INT64, 1), w.constant(INT64, 0))
     count = counts[0].to(UINT64)
     many = share(w, pool, count)
     pool.claim.store(_claim(w, first, many, count), "seq_cst")
@@ -203,8 +209,7 @@ def _lead(
         pool.slept = slept
         with w.if_((cost >= _WORTH_WAKING) | (slept >= _MANY)):
             pool.slept = 0
-            system.scatter(w, pool)
-            wake(w, pool)
+            _wake_elsewhere(w, pool)
     chunks(w, pool, first, 0, many, private, 0)
     at = w.locals(waited=w.constant(UINT64, 0))
     with w.loop():
@@ -220,6 +225,12 @@ def _lead(
             system.offer(w)
             at.waited = 0
     pool.busy.store(0, "release")
+
+
+def _wake_elsewhere(w: Writer, pool: Value) -> None:
+    """Wake sleeping workers, on other processors than that of this thread."""
+    system_of(w.target).scatter(w, pool)
+    wake(w, pool)
 
 
 @exported(VOID, POOL, UINT64)

@@ -43,6 +43,7 @@ class PoolState(Layout):
     MOST = 416, Atomic(UINT64)  # chunks of it that one claim takes
     BUSY = 512, Atomic(UINT64)  # 1 if there is a region
     SLEPT = 520, INT64  # ns of work since the last wake, done while workers slept
+    LONG = 528, INT64  # 1 if the region is worth waking workers for
     LIMIT = 640, Atomic(UINT64)  # workers with this number or a higher one leave
     SLEEPERS = 768, Atomic(UINT64)  # how many workers sleep
     WAKES = 776, INT64  # how often they were woken

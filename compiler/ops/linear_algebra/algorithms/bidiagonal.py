@@ -53,7 +53,7 @@ def singular_values(
     _, count = sweeps.padded(made.a.count)
     both = Strips("vectors", n, n, dtype, fresh, count=2 * count)  # rotated by one code
     right, left = (both.part(side * count, count) for side in range(2))
-    units: Body = ()
+    units: tuple[Loop, ...] = ()
     scratch |= {both.name: both.buffer(local)} | made.reduction.v.buffers("last")
     for q, v in ((right, made.reduction.u), (left, made.reduction.v)):
         strip = fresh.index("strip", count)
@@ -62,8 +62,7 @@ def singular_values(
     put_left, put_right = put_vectors
     return (
         *made.body,
-        *units,
-        *sweeps.finished(lambda: rotated(sweeps, both, 2)),
+        *sweeps.finished(units, lambda: rotated(sweeps, both, 2)),
         *spectrum.ordered(put_value),
         spectrum.signs(right),
         spectrum.vectors(left, put_left, signed=True),

@@ -8,7 +8,8 @@ them by itself (Van Zee, van de Geijn and Quintana-Orti, 2014).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType, float32, int64
@@ -87,7 +88,7 @@ class Sweeps:
 
     @property
     def unfinished(self) -> Expr:
-        """True after all rounds if the iteration has not converged."""
+        """True as long as the iteration has not converged."""
         return self._state(0) > 0
 
     @property
@@ -103,11 +104,18 @@ class Sweeps:
         """The cosine of a rotation for vectors of a side, or its sine."""
         return Load("rotations", (at, whole(side), Const(part, int64)), self.turned)
 
-    def finished(self, rotate: Callable[[], Body]) -> Body:
-        """Iterate until the matrix is diagonal; `rotate` is what is done with recorded rotations."""
-        if not self.sides:
-            return self.iterated()
-        return (self.fresh.each(_PER_NUMBER, lambda _: (*self.iterated(), *rotate()), "round"),)
+    def finished(self, units: Sequence[Loop], rotate: Callable[[], Body]) -> Body:
+        """Iterate until the matrix is diagonal; `rotate` is what is done with recorded rotations.
+
+        Only these need the vectors. So the parallel loops `units`, which make them, may run beside the first
+        sweeps.
+        """
+
+        def in_round(number: Index) -> Body:
+            made = (replace(loop, body=(If(scalar.eq(number, 0), loop.body),)) for loop in units)
+            return (*made, *self.iterated(), *rotate())
+
+        return (self.fresh.each(_PER_NUMBER, in_round, "round"),)
 
     def iterated(self) -> Body:
         """Sweep until the matrix is diagonal, or until no more rotations can be recorded."""
@@ -137,7 +145,7 @@ class Sweeps:
             parts = enumerate((first, last, used))
             record = tuple(Store("sweeps", (count, Const(at, int64)), value) for at, value in parts)
         sweep = self._bidiagonal if self.bidiagonal else self._tridiagonal
-        return (
+        sweeps: Body = (
             Let(last, self._state(0)),
             Let(budget, self._state(1)),
             Let(count, none),
@@ -175,6 +183,7 @@ class Sweeps:
             Store("state", (one,), budget),
             Store("state", (Const(2, int64),), count),
         )
+        return Store("state", (Const(2, int64),), none), If(self.unfinished, sweeps)
 
     def _inverse_norm(self, f: Expr, g: Expr) -> tuple[Local, Local, Expr, Body]:
         """1 / sqrt(f * f + g * g), the root itself, and a condition: both numbers are next to nothing.

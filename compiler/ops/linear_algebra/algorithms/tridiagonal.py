@@ -57,8 +57,7 @@ def symmetric_eigenvalues(
     unit = v.unit_reflected(q, strip, strip, "last", adjoint=True)
     return (
         *made.body,
-        Loop(strip, unit, LoopKind.PARALLEL),
-        *sweeps.finished(lambda: rotated(sweeps, q, 1)),
+        *sweeps.finished([Loop(strip, unit, LoopKind.PARALLEL)], lambda: rotated(sweeps, q, 1)),
         *spectrum.ordered(put_value),
         spectrum.signs(q),
         spectrum.vectors(q, put_vector, signed=False),
