@@ -25,6 +25,7 @@ from staticgraph.compiler.graph.dtypes import DType, float32, float64
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import ops, recording
 from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same
+from staticgraph.compiler.passes.following_arithmetic import Arithmetic, Followed, applied
 from staticgraph.compiler.passes.map_rows import RowLoops
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -88,13 +89,12 @@ def fewer_products(function: Function) -> Function:
     """`function` with convolutions replaced where it pays."""
     if not any(map(_replaceable, function.nodes)):
         return function
-    loops = RowLoops()
-    return transform(function, lambda node, inputs: _rebuild(node, inputs, loops))
+    return transform(function, _Rewriting(function))
 
 
 def _replaceable(node: Node) -> _Convolution | None:
     """Return a description of the convolution `node`, or None if it does not pay to replace it."""
-    if node.op.name not in REPLACED:
+    if node.op.name not in FORWARD and node.op.name != "conv_filter":
         return None
     attrs, y, w = node.attrs, node.outputs[0], node.inputs[1]
     if node.op.name == "conv_filter":
@@ -111,29 +111,46 @@ def _replaceable(node: Node) -> _Convolution | None:
     return made if min(before) >= 0 and made.pays else None
 
 
-def _rebuild(node: Node, inputs: tuple[Value, ...], loops: RowLoops) -> Any:
-    build, c = node.outputs[0].recorder, _replaceable(node)
-    if c is None:
-        return build.again(node, inputs).outputs
-    with build.at(node.where), recording(build):
-        return REPLACED[node.op.name](loops, c, *inputs)
+class _Rewriting:
+    """Makes the nodes of a function anew, one after the other."""
+
+    def __init__(self, function: Function) -> None:
+        self._loops = RowLoops()
+        found = ((node, _replaceable(node)) for node in function.nodes)
+        heads = (n for n, c in found if c and n.op.name in FORWARD and not same(c.group, c.images))
+        self._followed = Followed(function, heads)
+        self._inputs: dict[Node, tuple[Value, ...]] = {}  # of nodes that are done with one behind them
+
+    def __call__(self, node: Node, inputs: tuple[Value, ...]) -> Any:
+        self._inputs[node] = inputs
+        if self._followed.is_inner(node):
+            return node.outputs  # nobody needs it
+        build, head = node.outputs[0].recorder, self._followed.head(node)
+        c = _replaceable(head)
+        if c is None:
+            return build.again(node, inputs).outputs
+        with build.at(head.where), recording(build):
+            x, w = self._inputs[head]
+            if head.op.name == "conv_filter":
+                return _filter(self._loops, c, x, w)
+            filter = _transformed_filter(w, FORWARD[head.op.name])
+            if same(c.group, c.images):
+                return _forward_of_group(c, x, filter)
+            after = self._followed.arithmetic(node, self._inputs)
+            return _forward(self._loops, c, x, filter, after)
 
 
-def _windows(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
-    """`conv_windows` by groups of images."""
-    return _forward(loops, c, x, _transformed_filter(w, flipped=False))
-
-
-def _spread(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
-    """`conv_spread`: windows over the cotangent, and the filter the other way round."""
-    return _forward(loops, c, x, _transformed_filter(w, flipped=True))
-
-
-def _forward(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
-    if same(c.group, c.images):
-        return _forward_of_group(c, x, w)
-    made = loops.map(_forward_of_group, c, [_grouped(c, x)], [w])
+def _forward(loops: RowLoops, c: _Convolution, x: Value, w: Value, after: Arithmetic) -> Value:
+    """`conv_windows` by groups of images, and the arithmetic after it."""
+    rows = [_grouped(c, value) for value in (x, *after.rows)]
+    made = loops.map(_forward_and_after, (c, after.steps, len(rows)), rows, [w, *after.whole])
     return ops.reshape(made, shape=(c.images, *c.counts, c.outputs))
+
+
+def _forward_and_after(what: tuple[_Convolution, Any, int], *values: Value) -> Value:
+    c, steps, rows = what
+    made = _forward_of_group(c, values[0], values[rows])
+    return applied(steps, made, (*values[1:rows], *values[rows + 1 :]))
 
 
 def _forward_of_group(c: _Convolution, x: Value, w: Value) -> Value:
@@ -161,7 +178,8 @@ def _filter_of_group(c: _Convolution, x: Value, dy: Value) -> Value:
     return ops.batch_matmul(_transformed_input(c, x), _matrices(spread), adj_x=True)
 
 
-REPLACED = {"conv_windows": _windows, "conv_spread": _spread, "conv_filter": _filter}
+# Convolutions, and if the filter is the other way round: `conv_spread` has windows over the cotangent.
+FORWARD = {"conv_windows": False, "conv_spread": True}
 
 
 def _grouped(c: _Convolution, x: Value) -> Value:

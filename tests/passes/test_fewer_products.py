@@ -175,6 +175,36 @@ def test_equal_layers_share_the_body_of_their_loops(
     np.testing.assert_allclose(evaluate(function, values)[0], wanted, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.parametrize("images", [6, None])
+@pytest.mark.parametrize("name", ["conv_windows", "conv_spread"])
+def test_arithmetic_behind_it_is_done_in_the_rounds(
+    name: str, images: int | None, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """The result of each group is in the cache then. What is read twice ends it."""
+    monkeypatch.setattr("staticgraph.compiler.passes.winograd._GROUP", 2 * 16 * 64 * C * 4)
+    build = Builder()
+    shape = (symbol("n") if images is None else images, 16, 16, C)
+    x, z, w, bias, once = (
+        build.parameter(name, "float32", shape)
+        for name, shape in (
+            ("x", shape), ("z", shape), ("w", (3, 3, C, C)), ("b", (C,)), ("o", (1, 16, 1, C)),
+        )
+    )  # fmt: skip
+    y = ops.tanh((z + (convolution(name, x, w, (16, 16), (1, 1)) + bias) * once) * z)
+    function = Function((x, z, w, bias, once), (y * 2.0, ops.exp(y)))
+    changed = fewer_products(function)
+    (loop,) = (node for node in changed.nodes if node.op.name == "loop")
+    assert {"tanh", "multiply", "add"} <= {node.op.name for node in loop.attrs["body"].nodes}
+    assert names(changed) >= {"exp", "multiply"} and "tanh" not in names(changed)
+    if images is None:
+        return  # its numbers: `test_an_open_number_of_images`
+    values = [rng.normal(size=p.shape).astype("float32") / 4 for p in function.params]
+    fed = dict(zip(function.params, values, strict=True))
+    for found in (interpret(changed, fed), evaluate(function, values)):
+        for made, wanted in zip(found, interpret(function, fed), strict=True):
+            np.testing.assert_allclose(made, wanted, rtol=1e-4, atol=2e-4)
+
+
 def test_small_images_of_an_open_number_stay_a_convolution() -> None:
     """Each by itself has few tiles, and all at once would leave the cache."""
     build = Builder()
@@ -194,7 +224,7 @@ def test_an_open_number_of_images(rng: np.random.Generator) -> None:
     assert [node.attrs["bound"] for node in changed.nodes if node.op.name == "loop"] == [images]
 
     x, w = sg.placeholder(sg.float32, [None, 16, 16, C]), sg.placeholder(sg.float32, [3, 3, C, C + 1])
-    y = sg.nn.conv2d(x, w, 1, "SAME")
+    y = sg.nn.relu(sg.nn.conv2d(x, w, 1, "SAME") + np.linspace(-1, 1, C + 1, dtype="f4"))
     fetches = [y, *sg.gradients(sg.reduce_sum(y * y), [x, w])]
     filters = rng.normal(size=(3, 3, C, C + 1)) / 17
     with sg.Session(open_sizes=True) as session:
