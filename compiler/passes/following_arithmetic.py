@@ -94,7 +94,7 @@ class Followed:
         return self._chains.get(node, [node])[0]
 
     def arithmetic(self, node: Node, inputs: Mapping[Node, tuple[Value, ...]]) -> Arithmetic:
-        """The ops of a chain that ends at `node`, behind its head. `inputs` are those that nodes have by now."""
+        """The ops of a chain that ends at `node`, behind its head; `inputs`: what nodes have by now."""
         if node not in self._chains:
             return NOTHING
         head, *chain = self._chains[node]
