@@ -35,7 +35,9 @@ _B = ((1, 0, -1, 0), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, 0, -1))
 _G = ((1, 0, 0), (0.5, 0.5, 0.5), (0.5, -0.5, 0.5), (0, 0, 1))
 
 _CHANNELS = 32  # in and out: with fewer the sums cost more than the products that they save
-_TILES = 32  # with fewer, reading the larger filter costs more
+# With fewer tiles, making the larger filter costs more. A constant one is made once; and if the number of
+# images is open, they are rather several than one.
+_TILES, _TILES_OF_OPEN, _TILES_OF_CONSTANT = 32, 16, 4
 _WASTE = 1.3  # of results that tiles over the edges compute for nothing
 # Bytes of transformed elements. A group of images should stay in a core's cache, but be large enough beside
 # the transformed filter, which is read for each; one image, at least in the cache that cores share.
@@ -54,6 +56,7 @@ class _Convolution:
     outputs: int
     before: tuple[int, ...]
     dtype: DType
+    is_constant: bool  # the filter
 
     @property
     def tiles(self) -> tuple[int, ...]:
@@ -76,10 +79,11 @@ class _Convolution:
 
     @property
     def pays(self) -> bool:
-        tiles, together = math.prod(self.tiles), 1 if isinstance(self.images, Size) else self.images
+        tiles, is_open = math.prod(self.tiles), isinstance(self.images, Size)
+        least = _TILES_OF_CONSTANT if self.is_constant else _TILES_OF_OPEN if is_open else _TILES
         return (
             min(self.channels, self.outputs) >= _CHANNELS
-            and together * tiles >= _TILES
+            and (tiles if is_open else self.images * tiles) >= least
             and 4 * tiles <= _WASTE * math.prod(self.counts)
             and self.image <= _IMAGE
         )
@@ -107,7 +111,8 @@ def _replaceable(node: Node) -> _Convolution | None:
     (channels, outputs), before = w.shape[2:], attrs["before"]
     if node.op.name == "conv_spread":
         channels, outputs, before = outputs, channels, tuple(2 - b for b in before)
-    made = _Convolution(y.shape[0], y.shape[1:3], channels, outputs, before, y.dtype)
+    is_constant = node.op.name in FORWARD and w.constant is not None
+    made = _Convolution(y.shape[0], y.shape[1:3], channels, outputs, before, y.dtype, is_constant)
     return made if min(before) >= 0 and made.pays else None
 
 

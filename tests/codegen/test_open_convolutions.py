@@ -1,10 +1,15 @@
 """Convolutions of an open number of images, and their gradients: compiled once, right for every number."""
 
+import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from staticgraph.compiler.codegen.gemm.chunks import OpenPart
+from staticgraph.compiler.codegen.gemm.plan import plan
 from staticgraph.compiler.graph.dtypes import float64
+from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.contraction_cases import Conv
 from tests.codegen.open_products import B, OpenProduct
 
@@ -69,3 +74,12 @@ def test_gradients_of_weights_of_many_images_are_cut_into_slices(conv, rng):
     product = OpenProduct(conv.contraction("w"))
     assert product.c.open_sum and len(product.code.phases) == 2
     check(conv, "w", rng, sizes=(0, 1, 2, 3, 5, 16, 17, 31, 100, 257))
+
+
+def test_a_single_image_is_work_for_several_threads():
+    """Each image was one chunk, so that a second thread had nothing to do in a run with one image."""
+    large, small = Conv((B, 64, 64, 3), (7, 7), 64, stride=2), Conv((B, 8, 8, 3), (3, 3), 4)
+    grids = [plan(conv.contraction("y"), cpu_jit.host()).grid for conv in (large, small)]
+    closed = [[d.parts for d in grid.dimensions if not isinstance(d, OpenPart)] for grid in grids]
+    assert [math.prod(parts) >= 8 for parts in closed] == [True, False]
+    check(large, "y", np.random.default_rng(1), sizes=(1, 3))

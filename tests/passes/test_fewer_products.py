@@ -205,15 +205,29 @@ def test_arithmetic_behind_it_is_done_in_the_rounds(
             np.testing.assert_allclose(made, wanted, rtol=1e-4, atol=2e-4)
 
 
-def test_small_images_of_an_open_number_stay_a_convolution() -> None:
-    """Each by itself has few tiles, and all at once would leave the cache."""
+@pytest.mark.parametrize(
+    ("images", "size", "constant", "pays"),
+    [
+        (1, 8, False, False),  # 16 tiles, for which the larger filter is made in each run
+        (2, 8, False, True),
+        (None, 8, False, True),  # rather several images than one
+        (None, 6, False, False),
+        (1, 4, True, True),
+        (None, 4, True, True),
+        (1, 2, True, False),
+    ],
+)
+def test_how_many_tiles_pay(images: int | None, size: int, constant: bool, pays: bool) -> None:
     build = Builder()
-    x, w = (
-        build.parameter("x", "float32", (symbol("n"), 8, 8, C)),
-        build.parameter("w", "float32", (3, 3, C, C)),
+    x = build.parameter("x", "float32", (symbol("n") if images is None else images, size, size, C))
+    w = (
+        build.constant(np.ones((3, 3, C, C), "f4"))
+        if constant
+        else build.parameter("w", "float32", (3, 3, C, C))
     )
-    function = Function((x, w), (convolution("conv_windows", x, w, (8, 8), (1, 1)),))
-    assert fewer_products(function) is function
+    params = (x,) if constant else (x, w)
+    function = Function(params, (convolution("conv_windows", x, w, (size, size), (1, 1)),))
+    assert (fewer_products(function) is not function) is pays
 
 
 def test_an_open_number_of_images(rng: np.random.Generator) -> None:

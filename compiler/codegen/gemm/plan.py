@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
-from staticgraph.compiler.codegen.gemm.chunks import Grid, OpenPart, chunks_wanted, cut, split
+from staticgraph.compiler.codegen.gemm.chunks import ChunkPart, Grid, OpenPart, chunks_wanted, cut, split
 from staticgraph.compiler.codegen.gemm.dot import MOST_ROWS, dot_tiling
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
 from staticgraph.compiler.codegen.gemm.prefetch import Later
@@ -309,14 +309,20 @@ def _opened(c: Contraction, grid: Grid, pack_b: bool) -> Grid:
     """The grid with the dimensions of open indices cut as if they were long.
 
     They are not cut if the others give enough chunks, and each can pack b for itself. Of several, the first
-    one is cut most.
+    one is cut most. The others are cut further if one value of each open index is work for several threads,
+    such as a single image.
     """
     moving = len(c.outer_of_b)
     indices = [*c.outer_of_b, c.lanes, *c.other_outer, c.rows]
     unknown = [n for n, index in enumerate(indices) if index and isinstance(index.extent, Size)]
-    closed = math.prod(d.parts for n, d in enumerate(grid.dimensions) if n not in unknown)
-    wanted = -(-chunks_wanted(nanoseconds(c) * OPEN_SCALE) // closed)
     dimensions = list(grid.dimensions)
+    closed = math.prod(d.parts for n, d in enumerate(dimensions) if n not in unknown)
+    alone = chunks_wanted(nanoseconds(c, 1))
+    for n, d in enumerate(dimensions):
+        if n > moving and isinstance(d, ChunkPart) and n not in unknown and closed < alone:
+            dimensions[n] = split(d.count, -(-alone * d.parts // closed))
+            closed = closed // d.parts * dimensions[n].parts
+    wanted = -(-chunks_wanted(nanoseconds(c) * OPEN_SCALE) // closed)
     for at in unknown:
         own = pack_b and at > moving and closed >= _COLUMN_CHUNKS
         parts = 1 if own else max(dimensions[at].parts, wanted)
