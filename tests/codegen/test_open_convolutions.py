@@ -9,6 +9,7 @@ import pytest
 from staticgraph.compiler.codegen.gemm.chunks import OpenPart
 from staticgraph.compiler.codegen.gemm.plan import plan
 from staticgraph.compiler.graph.dtypes import float64
+from staticgraph.compiler.graph.sizes import evaluate
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.contraction_cases import Conv
 from tests.codegen.open_products import B, OpenProduct
@@ -74,6 +75,13 @@ def test_gradients_of_weights_of_many_images_are_cut_into_slices(conv, rng):
     product = OpenProduct(conv.contraction("w"))
     assert product.c.open_sum and len(product.code.phases) == 2
     check(conv, "w", rng, sizes=(0, 1, 2, 3, 5, 16, 17, 31, 100, 257))
+
+
+def test_slices_that_a_short_sum_does_not_have_are_no_chunks():
+    """The chunks with work are the first ones: one thread claimed all of them, another one empty ones."""
+    first, _ = OpenProduct(Conv((B, 12, 12, 8), (1, 1), 8).contraction("w")).code.phases
+    chunks = [evaluate(first.chunks, {"B": images}) for images in (0, 1, 8, 16, 1000)]
+    assert chunks[0] == chunks[1] < chunks[2] < chunks[3] < chunks[4] == first.most
 
 
 def test_a_single_image_is_work_for_several_threads():

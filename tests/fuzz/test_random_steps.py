@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
+from staticgraph.compiler.codegen.gemm import grid as contraction_grid
 from staticgraph.compiler.codegen.gemm import pack as contraction_pack
 from staticgraph.compiler.codegen.gemm import plan as contraction_plan
 from staticgraph.compiler.codegen.gemm import split_k as contraction_slices
@@ -48,7 +49,7 @@ def small_pieces(random: Random) -> Iterator[None]:
     ]
     choices = [
         (chunk, {"CPU": replace(CPU, shared_ns=100.0), "chunk_count": lambda c: count if c > 1000.0 else 1}),
-        (contraction_plan, {"chunks_wanted": lambda cost: count}),
+        (contraction_grid, {"chunks_wanted": lambda cost: count}),
         (contraction_pack, {"chunks_wanted": lambda cost: count}),
         (contraction_slices, {"chunks_wanted": lambda cost: 2 * count}),
         (contraction_slices, {"_SHALLOW": random.choice([1, 4, 16])}),

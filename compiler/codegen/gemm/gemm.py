@@ -38,10 +38,11 @@ from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import Span, each_panel
 from staticgraph.compiler.codegen.gemm.dot import dot_sums
 from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
+from staticgraph.compiler.codegen.gemm.grid import nanoseconds, picoseconds
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Spans, Stream, Tile, column_sums, micro_kernel
 from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
-from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, nanoseconds, picoseconds, plan
+from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, plan
 from staticgraph.compiler.codegen.gemm.rows import row_sums
 from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.split_k import (
@@ -50,6 +51,7 @@ from staticgraph.compiler.codegen.gemm.split_k import (
     slice_sums,
     sliced,
     sliced_if_few,
+    used_chunks,
 )
 from staticgraph.compiler.codegen.gemm.tiles import VALID, Along, PanelRun, TileRun
 from staticgraph.compiler.codegen.gemm.transpose_b import turned
@@ -167,7 +169,7 @@ class _Generator:
             if index is not None and index in variable:
                 guarded = partial(w.when_less, span.start, span.stop, guarded)
         guarded()
-        return Phase(w.finish(parameters(c)), grid.chunks)
+        return Phase(w.finish(parameters(c)), used_chunks(c, grid))
 
     def _open_counts(self) -> list[Number]:
         """The number of parts of each open dimension of the chunks: values of an index, panels, tiles."""

@@ -9,8 +9,9 @@ import math
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
-from staticgraph.compiler.codegen.gemm.chunks import ChunkPart, Grid, OpenPart, chunks_wanted, cut, split
+from staticgraph.compiler.codegen.gemm.chunks import Grid, OpenPart
 from staticgraph.compiler.codegen.gemm.dot import MOST_ROWS, dot_tiling
+from staticgraph.compiler.codegen.gemm.grid import COLUMN_CHUNKS, PANELS, grid_of
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
 from staticgraph.compiler.codegen.gemm.prefetch import Later
 from staticgraph.compiler.codegen.gemm.rows import row_tiling, rows_pay
@@ -32,10 +33,9 @@ from staticgraph.compiler.codegen.gemm.tiles import (
 )
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import MANY, NOMINAL, AnySize, Size, content, estimate
+from staticgraph.compiler.graph.sizes import Size, content
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -55,13 +55,9 @@ _SAME_SETS = 2048  # bytes apart, few places in the nearest cache are left
 _SAME_SETS_BLOCK = 512  # steps of a sum: of those a panel of b stays in the second-level cache as it lies
 _TURNS = 4  # tiles of rows, at least, while which the next panel of b can be asked for
 _FEW_ROWS = 256  # packing b is a good part of the work
-_COLUMN_CHUNKS = 16  # enough for few threads
-_PANELS = 4  # that a packed tile of a is used for, at least
-OPEN_SCALE = 4  # chunks are made for an open size this many times its estimate
 # Operands of a sum of open length cannot be packed ahead. So its blocks are shorter, and its chunks few
 # and as wide as the result: what they read stays in the second-level cache.
-_OPEN_BLOCK_BYTES, _OPEN_CHUNKS = 1024, 16
-_EVEN_PARTS = 16  # of an open dimension, where another one can be cut as well
+_OPEN_BLOCK_BYTES = 1024
 _OPEN_PANEL_BYTES = 128 * 1024  # of panels of b that a chunk packs together, if the number of columns is open
 
 
@@ -141,12 +137,12 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         must = c.b.step(c.lanes) != 1
         pack_b = _packs_b(c, tiling, tiling.tile_count * others, target.registers)
         pack_b = must or (pack_b if choice.pack_b is None else choice.pack_b)
-        pack_a = tiling.panel_count >= _PANELS and _packs_a(c, pack_b)
+        pack_a = tiling.panel_count >= PANELS and _packs_a(c, pack_b)
         pack_a = _can_pack_a(c) and (pack_a if choice.pack_a is None else choice.pack_a)
         if c.open_sum and not split:  # packed operands are blocks of the sum
             pack_a = pack_b = False
     far = pack_b and _far(c, tiling.tile_count * others)
-    read, grid = _grid(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
+    read, grid = grid_of(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
     columns, *rest = grid.dimensions[len(c.outer_of_b) :]
     column_size = tiling.panel_count if isinstance(columns, OpenPart) else columns.size
     counts = [*map(count, c.other_outer), tiling.tile_count]
@@ -213,7 +209,7 @@ def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
     rows = open_rows(most[0].size, len(most), c.row_unit) if c.open_rows else most
     tiling = Tiling(rows, panels(c.column_count, lanes, 2))
     unpacked = stream(c.a, c, c.k)
-    read, grid = _grid(c, tiling, False, False, False)
+    read, grid = grid_of(c, tiling, False, False, False)
     known = None if c.open_sum else c.depth
     return GemmPlan(
         c.dtype,
@@ -237,100 +233,6 @@ def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
         private_bytes=0,
         shared_bytes=reserved,
     )
-
-
-def nanoseconds(c: Contraction, symbol: int = NOMINAL) -> float:
-    """An estimate of the time on one core, in which every symbol is `symbol`."""
-    indices = (*((c.rows,) if c.rows else ()), c.lanes, *c.outer)
-    results = math.prod(estimate(i.extent, symbol) for i in indices)
-    depth = c.depth if symbol == NOMINAL else math.prod(estimate(i.extent, symbol) for i in c.k)
-    moved = sum(estimate(b.size, symbol) * b.dtype.size for b in c.buffers.values())
-    return max(results * depth * c.dtype.size / (2 * CPU.flops_per_ns), moved / CPU.product_bytes_per_ns)
-
-
-def picoseconds(c: Contraction) -> AnySize:
-    """The same in picoseconds, as a polynomial in the open sizes: what takes longer for many rows."""
-    indices = (*((c.rows,) if c.rows else ()), c.lanes, *c.outer, *c.k)
-    products: AnySize = math.prod(i.extent for i in indices)
-    moved: AnySize = sum(
-        b.size * round(1000 * b.dtype.size / CPU.product_bytes_per_ns) for b in c.buffers.values()
-    )
-    multiplied = products * round(1000 * c.dtype.size / (2 * CPU.flops_per_ns))
-    return max(multiplied, moved, key=lambda time: estimate(time, MANY))
-
-
-def open_chunks(c: Contraction) -> int:
-    """The number of chunks wanted where the sum is open: few, so that each uses the cache well."""
-    return min(_OPEN_CHUNKS, chunks_wanted(nanoseconds(c) * OPEN_SCALE))
-
-
-def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay: bool) -> tuple[float, Grid]:
-    """The chunks: as many as are wanted, about, so that the least is read.
-
-    Every part of the columns reads a, and every part of the rows and of the indices that do not move b reads
-    b. Chunks with columns of their own can pack these alone; otherwise b is written to shared memory and read
-    again. Where parts of the columns meet, both move the cache line of each row. Chunks that read the same
-    part of b follow each other. Where `rows_stay`, only b is cut. Also returns how many elements are read.
-
-    An open dimension is cut last, for many rows.
-    """
-    wanted = open_chunks(c) if c.open_sum else chunks_wanted(nanoseconds(c))
-    moving = cut([count(i) for i in c.outer_of_b], wanted)
-    wanted = -(-wanted // moving.chunks)
-    others = [count(i) for i in c.other_outer]
-    a = min(c.row_count * math.prod(others) * c.depth, c.size(c.a)) if c.a.buffer else 0
-    b = c.depth * tiling.columns * math.prod(map(count, c.outer_of_b))
-    line = ALIGNMENT // c.dtype.size
-    seam = c.row_count * math.prod(others) * line * (len(c.targets) + len(c.loads))
-    most = min(wanted, max(1, tiling.panel_count // (_PANELS if pack_a else 1)))
-    least = 1
-    shares = c.open is not None and not any(map(c.b.step, c.open_outer))
-    if pack_b and (c.open_sum or (shares and most >= _COLUMN_CHUNKS)):
-        least = most  # chunks pack panels of their own
-    elif c.open_sum and tiling.tile_count * math.prod(others) >= wanted:
-        most = 1
-    best: tuple[float, Grid] | None = None
-    for parts in range(least, most + 1):
-        columns = split(tiling.panel_count, parts)
-        rest = cut([*others, tiling.tile_count], 1 if rows_stay else -(-wanted // columns.parts))
-        packing = 2 if pack_b and rest.chunks > 1 else 0
-        missing = wanted / min(columns.parts * rest.chunks, wanted)
-        read = (columns.parts * a + (columns.parts - 1) * seam + (rest.chunks + packing) * b) * missing
-        if best is None or read < best[0]:
-            best = read, Grid((*moving.dimensions, columns, *rest.dimensions))
-    assert best is not None
-    read, grid = best
-    if c.open_outer or c.open_columns:
-        grid = _opened(c, grid, pack_b)
-    return read, grid
-
-
-def _opened(c: Contraction, grid: Grid, pack_b: bool) -> Grid:
-    """The grid with the dimensions of open indices cut as if they were long.
-
-    They are not cut if the others give enough chunks, and each can pack b for itself. Of several, the first
-    one is cut most. The others are cut further if one value of each open index is work for several threads,
-    such as a single image.
-    """
-    moving = len(c.outer_of_b)
-    indices = [*c.outer_of_b, c.lanes, *c.other_outer, c.rows]
-    unknown = [n for n, index in enumerate(indices) if index and isinstance(index.extent, Size)]
-    dimensions = list(grid.dimensions)
-    closed = math.prod(d.parts for n, d in enumerate(dimensions) if n not in unknown)
-    alone = chunks_wanted(nanoseconds(c, 1))
-    for n, d in enumerate(dimensions):
-        if n > moving and isinstance(d, ChunkPart) and n not in unknown and closed < alone:
-            dimensions[n] = split(d.count, -(-alone * d.parts // closed))
-            closed = closed // d.parts * dimensions[n].parts
-    wanted = -(-chunks_wanted(nanoseconds(c) * OPEN_SCALE) // closed)
-    for at in unknown:
-        own = pack_b and at > moving and closed >= _COLUMN_CHUNKS
-        parts = 1 if own else max(dimensions[at].parts, wanted)
-        if at != unknown[-1]:
-            parts = min(parts, _EVEN_PARTS)
-        dimensions[at] = OpenPart(parts)
-        wanted = -(-wanted // parts)
-    return Grid(tuple(dimensions))
 
 
 def direction(c: Contraction, target: CpuTarget) -> Along:
@@ -447,7 +349,7 @@ def _rows_stay(c: Contraction, tiling: Tiling) -> bool:
     """True if chunks should have all rows, and so panels of their own that no other chunk packs."""
     chunks = tiling.panel_count * math.prod(map(count, c.outer_of_b))
     rows = c.row_count * math.prod(map(count, c.other_outer))
-    return rows <= _FEW_ROWS and c.size(c.a) * c.a.dtype.size <= CPU.near_bytes and chunks >= _COLUMN_CHUNKS
+    return rows <= _FEW_ROWS and c.size(c.a) * c.a.dtype.size <= CPU.near_bytes and chunks >= COLUMN_CHUNKS
 
 
 def _packs_a(c: Contraction, pack_b: bool) -> bool:

@@ -13,12 +13,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from staticgraph.compiler.codegen.gemm.chunks import OpenPart, chunks_wanted
+from staticgraph.compiler.codegen.gemm.chunks import ChunkPart, Grid, OpenPart, chunks_wanted
+from staticgraph.compiler.codegen.gemm.grid import nanoseconds, open_chunks
 from staticgraph.compiler.codegen.gemm.micro_kernel import Tile, read_lanes, steps, unless_empty
-from staticgraph.compiler.codegen.gemm.plan import GemmPlan, nanoseconds, open_chunks
+from staticgraph.compiler.codegen.gemm.plan import GemmPlan
 from staticgraph.compiler.codegen.gemm.scratch import Scratch
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
-from staticgraph.compiler.graph.sizes import NOMINAL, several
+from staticgraph.compiler.graph.sizes import NOMINAL, AnySize, at_least, at_most, several
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Slices, closed
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import Store
@@ -144,6 +145,19 @@ def _open_slices(c: Contraction, plan: GemmPlan, reserved: int) -> Sliced | None
     )
     rest = replace(c, a=sums, b=sums, k=(index,), limits=(), slices=slices)
     return Sliced(sliced_sums, rest, scratch.shared)
+
+
+def used_chunks(c: Contraction, grid: Grid) -> AnySize:
+    """The number of chunks. Slices that a short sum does not have come last, and have none.
+
+    So no thread claims chunks without work while another one has all that have some.
+    """
+    if c.slices is None or not c.outer or c.outer[0] is not c.slices.index:
+        return grid.chunks
+    slices, least = grid.dimensions[0], c.slices.least
+    assert c.open is not None and isinstance(slices, ChunkPart)
+    used = at_least(at_most((c.open.extent + (least - 1)) // least, closed(c.slices.index)), 1)
+    return (used + (slices.size - 1)) // slices.size * (grid.chunks // slices.parts)
 
 
 def _cut(c: Contraction, least: int) -> tuple[Index, int] | None:
