@@ -67,7 +67,7 @@ def _cases():
         yield pytest.param(name, "every")
 
 
-@pytest.mark.parametrize(("name", "axes"), _cases())
+@pytest.mark.parametrize(("name", "axes"), [*_cases()])
 def test_an_op_takes_any_size(name, axes, request):
     use = USES[name]
     graph = sg.Graph()
