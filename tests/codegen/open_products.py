@@ -72,6 +72,9 @@ class OpenProduct:
 
         for function, phase in zip(self.functions, self.code.phases, strict=True):
             order = np.random.default_rng(seed).permutation(evaluate(phase.chunks, values_at(size)))
+            if threads == 1:
+                work(function, order)
+                continue
             with ThreadPoolExecutor(threads) as pool:
                 for done in [pool.submit(work, function, order[n::threads]) for n in range(threads)]:
                     done.result()

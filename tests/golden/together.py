@@ -6,19 +6,35 @@ code of every operation has tests of its own, and `pytest -m slow` compiles ever
 
 from __future__ import annotations
 
+import functools
+import re
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.runtime import session as sessions
 from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from tests.golden.cases import SUBJECTS
 from tests.golden.cases.keras_layers import Measures
-from tests.golden.runner import Runs, Streams, Trains, Value, as_list, is_floating, is_known, run
+from tests.golden.runner import (
+    Answer,
+    Case,
+    Runs,
+    Streams,
+    Trains,
+    Value,
+    as_list,
+    is_floating,
+    is_known,
+    run,
+)
 
 TOGETHER = 16
 Outcome = dict[str, Any]
@@ -42,19 +58,36 @@ class _Built:
         return found | {name: np.asarray(grad) for name, grad in grads.items()}
 
 
-def interpreted() -> sg.Session:
-    """A session that computes by NumPy what compiled code would."""
-    session = sg.Session()
-    session.backend = InterpreterBackend()
-    return session
+def interpreted(case: Case) -> Outcome:
+    """The outcome of a case in sessions that compute by NumPy what compiled code would."""
+    with mock.patch.object(sessions, "open_backend", lambda *_: InterpreterBackend()):
+        return run(case, sg)
+
+
+@functools.cache
+def compiled(subject: str) -> dict[str, Case]:
+    """The cases of a subject that are compiled, by name: of those that compute much, the first one and every
+    fourth of the others; for each function where it is one that computes values, which cases call with other
+    sizes and options. None of float64.
+    """
+    counts: Counter[tuple[type, str]] = Counter()
+    found = {}
+    for case in SUBJECTS[subject]:
+        function = re.match(r"\W*\w*", case.name)[0] if isinstance(case, Value) else ""
+        kind = type(case), function
+        if isinstance(case, Value) and case.dtype != "float32":
+            continue
+        if not isinstance(case, (Answer, Runs, Streams, Trains, Measures, Value)) or counts[kind] % 4 == 0:
+            found[case.name] = case
+        counts[kind] += 1
+    return found
 
 
 class Together:
     """Outcomes of cases.
 
-    Those that compute values of known shapes from what is fed are compiled in groups for float32, and
-    interpreted for float64. Of those that run several times, every fourth one of a subject is compiled.
-    The others, and a case whose group is not asked for, are compiled alone.
+    Those that compute values of known shapes from what is fed are compiled in groups. The others, and a case
+    whose group is not asked for, are compiled alone. What is not among `compiled` is interpreted.
     """
 
     def __init__(self, selected: Collection[tuple[str, str]]) -> None:
@@ -68,12 +101,10 @@ class Together:
         Raises:
             AssertionError: The case runs alone, but not in its group.
         """
+        if case.name not in compiled(subject):
+            return interpreted(case)
         if not isinstance(case, Value):
-            alike = [c.name for c in SUBJECTS[subject] if type(c) is type(case)]
-            most = isinstance(case, (Runs, Streams, Trains, Measures)) and alike.index(case.name) % 4
-            return run(case, sg, interpreted if most else None)
-        if case.dtype != "float32":
-            return run(case, sg, interpreted)
+            return run(case, sg)
         if (subject, case.name) not in self._found:
             self._run(subject, case)
         found = self._found[subject, case.name]
@@ -85,7 +116,7 @@ class Together:
         return found
 
     def _run(self, subject: str, case: Value) -> None:
-        alike = [c for c in SUBJECTS[subject] if isinstance(c, Value) and c.dtype == "float32"]
+        alike = [c for c in compiled(subject).values() if isinstance(c, Value)]
         at = alike.index(case) // TOGETHER * TOGETHER
         group = [c for c in alike[at : at + TOGETHER] if (subject, c.name) in self._selected]
         self._found |= {(subject, c.name): None for c in (*group, case)}

@@ -12,6 +12,7 @@ import pytest
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.ops.index import OPS_OF
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.simulator.driver import Simulator
@@ -28,27 +29,38 @@ BATCHES = [TESTED[n : n + TOGETHER] for n in range(0, len(TESTED), TOGETHER)]
 TURNED = {"square_svd", "svd", "self_adjoint_eig"}
 # Decompositions have long functions, which take the simulator's compiler seconds: see test_factorizations.py.
 LONG = TURNED | {"matrix_cofactors", "pseudo_inverse", "qr"}
+# So do special functions and random numbers, and their samples differ in values and sizes, which take other
+# turns in the same body. tests/ops/test_registry.py has all of these samples, test_scalar_text.py what the
+# body is made of.
+FILES = """
+elementwise.incomplete elementwise.special random_numbers.random random_numbers.rejection
+random_numbers.stateless
+"""
+ALIKE = {name for file in FILES.split() for name in OPS_OF[file].split()} | {"matrix_exponential"}
 together = pytest.mark.parametrize("ops", BATCHES, ids=lambda ops: f"{ops[0].name}..{ops[-1].name}")
 
 
 @together
 def test_ops_on_a_card_equal_their_meaning(ops: Sequence[OpDef], host: str):
     """All samples in the usual dtypes; of the other dtypes one by turns, with every second sample."""
-    found = []
-    for op in ops:
-        usual, *others = dtype_choices(op)
-        number = TESTED.index(op)
-        other = others[number % len(others) :][:1] if others else ()
-        found += uses(op, usual) + [use for choice in other for use in uses(op, choice)[number % 2 :: 2]]
-        if op.name in LONG:
-            found = [use for use in found if use.op is not op] + uses(op, usual)[:1]
-    check(found)
+    check([use for op in ops for use in chosen(op)])
 
 
 @pytest.mark.slow
 @together
 def test_ops_of_all_dtypes_on_a_card_equal_their_meaning(ops: Sequence[OpDef], host: str):
     check([use for op in ops for choice in dtype_choices(op) for use in uses(op, choice)])
+
+
+def chosen(op: OpDef) -> list[Use]:
+    """Samples of an op in two dtypes, and fewer of one that has long functions."""
+    usual, *others = dtype_choices(op)
+    if op.name in LONG:
+        return uses(op, usual)[:1]
+    number = TESTED.index(op)
+    other = others[number % len(others) :][:1] if others else ()
+    more = [use for choice in other for use in uses(op, choice)[number % 2 :: 2]]
+    return uses(op, usual)[:2] + more[-1:] if op.name in ALIKE else uses(op, usual) + more
 
 
 def check(used: Sequence[Use]) -> None:

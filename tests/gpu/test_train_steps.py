@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
@@ -29,6 +28,8 @@ def two_layer_net():
 
 def digits_cnn():
     """The net of the example, on real digits, with its dropout."""
+    from sklearn.datasets import load_digits  # takes seconds, which all who only collect tests would wait for
+
     path = Path(__file__).parents[2] / "examples" / "digits_cnn.py"
     spec = importlib.util.spec_from_file_location("digits_cnn", path)
     example = importlib.util.module_from_spec(spec)

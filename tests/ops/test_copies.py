@@ -44,19 +44,22 @@ def numbers(shape, dtype, rng):
     return rng.integers(-8, 8, shape).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "complex64"])
-@pytest.mark.parametrize("kind", PLACES)
 @pytest.mark.parametrize(("count", "below", "columns"), SIZES)
-def test_segment_sums(count, below, columns, kind, dtype, rng):
-    data, ids = numbers((count, *columns), dtype, rng), places(kind, count, below, rng)
-    wanted = np.zeros((below + 1, *columns), dtype)
-    np.add.at(wanted, ids, data)
+def test_segment_sums(count, below, columns, rng):
+    """Of all dtypes in one step."""
+    dtypes = ["float32", "float64", "int32", "uint8", "complex64"]
+    given = {dtype: numbers((count, *columns), dtype, rng) for dtype in dtypes}
     with sg.Graph().as_default(), sg.Session() as sess:
-        x, places_of_x = sg.placeholder(dtype, data.shape), sg.placeholder(sg.int32, ids.shape)
-        feed = {x: data, places_of_x: ids}
-        np.testing.assert_array_equal(
-            sess.run(sg.unsorted_segment_sum(x, places_of_x, below), feed), wanted[:below]
-        )
+        ids = sg.placeholder(sg.int32, [count])
+        feed = {sg.placeholder(dtype, data.shape): data for dtype, data in given.items()}
+        sums = [sg.unsorted_segment_sum(x, ids, below) for x in feed]
+        for kind in PLACES:
+            found = places(kind, count, below, rng)
+            made = sess.run(sums, feed | {ids: found})
+            for (dtype, data), total in zip(given.items(), made, strict=True):
+                wanted = np.zeros((below + 1, *columns), dtype)
+                np.add.at(wanted, found, data)
+                np.testing.assert_array_equal(total, wanted[:below], f"{dtype}, {kind}")
 
 
 @pytest.mark.parametrize("kind", PLACES)
