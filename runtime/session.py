@@ -22,7 +22,7 @@ from staticgraph.runtime.memory.recursion import with_room
 from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.growth import Growth
 from staticgraph.runtime.state.resources import time_limit
-from staticgraph.runtime.switches.table import settings
+from staticgraph.runtime.switches import settings
 
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.open_shapes import OpenShapes

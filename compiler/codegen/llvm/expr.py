@@ -11,7 +11,6 @@ import functools
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
-from staticgraph.compiler.codegen.llvm.functions import each_lane_in_turn
 from staticgraph.compiler.codegen.llvm.scalar import apply, convert
 from staticgraph.compiler.codegen.llvm.site import Site, constant
 from staticgraph.compiler.codegen.llvm.text import Emitter, register_type, splat, suffix, vector
@@ -249,6 +248,10 @@ class ExprPrinter:
         for need in _far_function(name, node.op, node.dtype):
             self.emitter.need(need)
         text = value.text if site.lanes == 1 else self.spread(value, node.dtype)
+        from staticgraph.compiler.codegen.llvm.functions import (
+            each_lane_in_turn,  # few kernels have functions
+        )
+
         return each_lane_in_turn(site, name, text)
 
     def _is_lane_number(self, node: Scalar) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from staticgraph.draw.dot.markup import plain
-from staticgraph.draw.legend import Entry, entries
 from staticgraph.draw.model import Drawing
-from staticgraph.draw.palette import QUIET
+from staticgraph.draw.palette import QUIET, Entry, entries
 
 
 def legend_table(drawing: Drawing) -> str:

@@ -8,9 +8,20 @@ from xml.etree.ElementTree import Element, SubElement
 
 from staticgraph.draw.layout import lay_out
 from staticgraph.draw.layout.model import Layout, Place
-from staticgraph.draw.legend import Entry, entries
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Role, Work
-from staticgraph.draw.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS, Look
+from staticgraph.draw.palette import (
+    ACCENT,
+    FLOWS,
+    FONT,
+    INK,
+    NESTED_SCOPE,
+    QUIET,
+    ROLES,
+    WORKS,
+    Entry,
+    Look,
+    entries,
+)
 from staticgraph.draw.text import printable, text_width
 from staticgraph.draw.vector.arrows import add_arrow
 from staticgraph.draw.vector.colours import GROUND, Colours
