@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
-from staticgraph.building.inputs import tuple
+from staticgraph.building import inputs
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import GradientError, misuse
 from staticgraph.compiler.graph.provenance import made_for
@@ -179,7 +179,7 @@ class Backward:
     def _gated(
         self, parts: Sequence[Tensor | IndexedSlices | None]
     ) -> Sequence[Tensor | IndexedSlices | None]:
-        return tuple(parts) if self._gate and sum(g is not None for g in parts) > 1 else parts
+        return inputs.tuple(parts) if self._gate and sum(g is not None for g in parts) > 1 else parts
 
 
 def gathers_rows(op: Operation, position: int) -> bool:

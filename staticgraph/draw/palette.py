@@ -65,7 +65,7 @@ _ARROWS = {Flow.CONTROL: "╌╌▸", Flow.REFERENCE: "┄┄┄", Flow.NEXT: "�
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LegendEntry:
     """A word, and a patch of colour or an arrow."""
 
     text: str
@@ -75,20 +75,20 @@ class Entry:
     arrow: str = ""
 
 
-def entries(drawing: Drawing) -> Iterator[Entry]:
+def entries(drawing: Drawing) -> Iterator[LegendEntry]:
     """Yield an entry for each kind of thing that occurs in a drawing and needs an explanation."""
     roles = {box.role for box in drawing.boxes}
     works = {drawing.region(b.path[: i + 1]).work for b in drawing.boxes for i in range(len(b.path))}
     works |= {b.work for b in drawing.boxes}
     for role, look in ROLES.items():
         if role in roles and role not in (Role.OP, Role.STUB):
-            yield Entry(role.value, look.fill, look.stroke, look.width)
+            yield LegendEntry(role.value, look.fill, look.stroke, look.width)
     for work, look in WORKS.items():
         if work in works and work is not Work.SCOPE:
-            yield Entry(work.value, look.fill, look.stroke, look.width)
+            yield LegendEntry(work.value, look.fill, look.stroke, look.width)
     if any(b.fetched for b in drawing.boxes):
-        yield Entry("fetched", "#ffffff", ACCENT, 2)
+        yield LegendEntry("fetched", "#ffffff", ACCENT, 2)
     flows = {link.flow for link in drawing.links}
     for flow, arrow in _ARROWS.items():
         if flow in flows:
-            yield Entry(flow.value, stroke=FLOWS[flow]["color"], arrow=arrow)
+            yield LegendEntry(flow.value, stroke=FLOWS[flow]["color"], arrow=arrow)

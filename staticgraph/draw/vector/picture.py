@@ -18,7 +18,7 @@ from staticgraph.draw.palette import (
     QUIET,
     ROLES,
     WORKS,
-    Entry,
+    LegendEntry,
     Look,
     entries,
 )
@@ -55,7 +55,7 @@ def vector_svg(drawing: Drawing, legend: bool = True, sideways: bool = False) ->
 
 
 class _Picture:
-    def __init__(self, drawing: Drawing, layout: Layout, entries: list[Entry]) -> None:
+    def __init__(self, drawing: Drawing, layout: Layout, entries: list[LegendEntry]) -> None:
         self.drawing, self.layout, self.entries = drawing, layout, entries
         self.heights = heights(layout.routes) if layout.areas else {}
         self.colours = Colours()
