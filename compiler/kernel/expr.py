@@ -389,11 +389,6 @@ def substitute(expr: Expr, table: dict[Expr, Expr]) -> Expr:
     return done[expr]
 
 
-def free_table(*roots: Expr) -> dict[Expr, frozenset[Index]]:
-    """For every expression below `roots`: the loop variables that it reads and does not bind itself."""
-    return {node: free_indices(node) for node in walk(*roots)}
-
-
 def free_indices(expr: Expr) -> frozenset[Index]:
     """The loop variables that `expr` reads and does not bind itself."""
     if "free" not in expr.known:

@@ -27,13 +27,7 @@ _HOST = function_pointer(INT32, INT32, ADDRESS)
 
 
 def _begun(
-    w: Writer,
-    mpi: Register,
-    at: Register,
-    kind: str,
-    count: Register,
-    element: Register | int,
-    how: Register | int,
+    mpi: Register, at: Register, kind: str, count: Register, element: Register | int, how: Register | int
 ) -> None:
     """Note what is begun now, for the others if this run fails."""
     total, note = mpi.begun, mpi.notes[at]
@@ -65,7 +59,7 @@ def _combining(name: str) -> NativeFunction:
         combine: Register,
     ) -> None:
         mpi = watch.collectives.to(pointer(Collectives))
-        _begun(w, mpi, at, name, count, type, combine)
+        _begun(mpi, at, name, count, type, combine)
         element, op, size = mpi.types[type], mpi.combiners[combine], count.to(INT32)
         call = getattr(mpi, name)
         _done(w, mpi, call(source, target, size, element, op, mpi.comm, mpi.requests + at))
@@ -84,7 +78,7 @@ def _exchanging(name: str) -> NativeFunction:
         w: Writer, watch: Register, at: Register, source: Register, target: Register, count: Register
     ) -> None:
         mpi = watch.collectives.to(pointer(Collectives))
-        _begun(w, mpi, at, name, count, 0, 0)
+        _begun(mpi, at, name, count, 0, 0)
         byte, size, call = mpi.types[0], count.to(INT32), getattr(mpi, name)
         _done(w, mpi, call(source, size, byte, target, size, byte, mpi.comm, mpi.requests + at))
 
@@ -98,7 +92,7 @@ def begin_broadcast(
 ) -> None:
     """Begin to send `count` bytes of the process `root`, which are in `target` there, to all."""
     mpi = watch.collectives.to(pointer(Collectives))
-    _begun(w, mpi, at, "broadcast", count, 0, root)
+    _begun(mpi, at, "broadcast", count, 0, root)
     byte, size = mpi.types[0], count.to(INT32)
     _done(w, mpi, mpi.broadcast(target, size, byte, root.to(INT32), mpi.comm, mpi.requests + at))
 
