@@ -132,7 +132,7 @@ class OpDef:
         None  # (types, values, **attrs) -> value known though inputs are not, or None
     )
     samples: Any = None  # how tests draw valid inputs: ops/samples.py
-    requires: Callable[..., Any] | None = None  # (*values, **attrs) -> truth values: graph/requirements.py
+    requires: Callable[..., Any] | None = None  # (*values, **attrs) -> truth values: ops/requirements.py
     violation: Callable[..., str] | None = None  # a requirement's: (*arrays, **attrs) -> what does not hold
     unchecked: Callable[..., Any] | None = None  # with `requires`: the meaning where they may not hold
 

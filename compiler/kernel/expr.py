@@ -39,7 +39,7 @@ class Expr:
     __match_args__: tuple[str, ...] = ()
     dtype: DType
     children: tuple[Expr, ...]  # the expressions that this one is made of
-    known: dict[str, Any]  # what was found out about it, which never changes: see kernel/index.py
+    known: dict[str, Any]  # what was found out about it, which never changes: see kernel/indices/
 
     def __add__(self, other: Any) -> Expr:
         return READ("add", self, other)
