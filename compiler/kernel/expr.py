@@ -404,3 +404,13 @@ def _free(node: Expr) -> frozenset[Index]:
     below = [free for c in node.children if (free := c.known["free"])]
     found: frozenset[Index] = below[0].union(*below[1:]) if below else frozenset()
     return found.difference(node.axes) if isinstance(node, Reduce) else found
+
+
+def subtracts_from_product(node: Scalar) -> bool:
+    """True for a floating-point difference whose left operand is a product.
+
+    Its right operand may be the maximum of such products, as in a softmax. Then the product must be rounded
+    as in that maximum, so it must not be fused with the subtraction.
+    """
+    left = node.args[0]
+    return node.op == "sub" and node.dtype.is_floating and isinstance(left, Scalar) and left.op == "mul"

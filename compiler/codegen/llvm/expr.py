@@ -7,7 +7,6 @@ their loops. A value is single while all lanes agree on it and becomes a vector 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
@@ -27,6 +26,7 @@ from staticgraph.compiler.kernel.expr import (
     Scalar,
     ScalarParameter,
     missing,
+    subtracts_from_product,
 )
 from staticgraph.compiler.kernel.indices.affine import bounds
 from staticgraph.compiler.kernel.lower_functions import approximation_of
@@ -212,7 +212,7 @@ class ExprPrinter:
             return self.emitter.value(f"select i1 {values[0].text}, {site.type} {a}, {site.type} {b}")
         else:
             operands = [self.spread(v, dtype) for v, dtype in zip(values, dtypes, strict=True)]
-        if _is_distance(node):
+        if subtracts_from_product(node):
             return site.value(f"fsub {site.type} {operands[0]}, {operands[1]}")
         if node.op in CONVERSIONS:
             return convert(site, node.op, operands[0], node.dtype)
@@ -287,17 +287,6 @@ def _has_rare_branch(node: Scalar) -> bool:
         return False
     form = approximation_of(node.args[2].op)
     return form is not None and form.far is not None
-
-
-@functools.cache
-def _is_distance(node: Scalar) -> bool:
-    """True for a floating-point difference whose left operand is a product.
-
-    Its right operand may be the maximum of such products, as in a softmax. Then the product must be rounded
-    as in that maximum, so it must not be fused with the subtraction.
-    """
-    left = node.args[0]
-    return node.op == "sub" and node.dtype.is_floating and isinstance(left, Scalar) and left.op == "mul"
 
 
 def _far_function(name: str, op: str, dtype: DType) -> tuple[str, ...]:
