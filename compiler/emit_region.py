@@ -72,8 +72,8 @@ def region_of(
                 return abi.CopyCall(ref_of(target), ref_of(source), size, time_entry(times, copy), commits)
         raise AssertionError(work[number])
 
-    def part(p: phases.ScheduledPart) -> abi.Part:
-        return abi.Part(tuple(unit(*u) for u in p.units), p.chunks)
+    def part(p: phases.ScheduledPart) -> abi.PhaseWork:
+        return abi.PhaseWork(tuple(unit(*u) for u in p.units), p.chunks)
 
     estimates = [_picoseconds(each) for each in work]
     time = sum(estimates)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.runtime.backend import Backend
 from staticgraph.runtime.cpu.backend import CpuBackend
-from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.switches import Settings
 
 if TYPE_CHECKING:
+    from staticgraph.runtime.backend import Backend
     from staticgraph.runtime.gpu.cuda.driver import Driver
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import EmptyGraphError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph, graph_or_default, session_stack
-from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.gc_pause import collector_paused
@@ -22,7 +21,7 @@ from staticgraph.runtime.memory.recursion import with_room
 from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.growth import Growth
 from staticgraph.runtime.state.resources import time_limit
-from staticgraph.runtime.switches.table import settings
+from staticgraph.runtime.switches import settings
 
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.open_shapes import OpenShapes
@@ -452,38 +451,6 @@ class _Default:
 
     def __exit__(self, *_: object) -> None:
         session_stack().remove(self.session)
-
-
-class InteractiveSession(Session):
-    """A session that is the default one from its construction
-    until it is closed: for notebooks and shells.
-
-    >>> sess = sg.InteractiveSession()
-    >>> x = sg.constant([1.0, 2.0])
-    >>> (x * 2.0).eval()
-    array([2., 4.], dtype=float32)
-    >>> sess.close()
-    """
-
-    def __init__(
-        self,
-        target: str = "",
-        graph: Graph | None = None,
-        config: Any = None,
-        **switches: Any,
-    ) -> None:
-        super().__init__(target, graph, config, **switches)
-        session_stack().append(self)
-        self._records = graph is not None
-        if graph is not None:
-            recorders().append(graph)
-
-    def close(self) -> None:
-        if self in session_stack():
-            session_stack().remove(self)
-        if self._records and self.graph in recorders():
-            recorders().remove(self.graph)
-        super().close()
 
 
 def default_session() -> Session | None:

@@ -16,7 +16,7 @@ from staticgraph.runtime.executable import Checks, Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.reports.compile_log import CompileEvent
 from staticgraph.runtime.reports.recompile_reason import Reason
-from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.switches import Settings
 
 # An op that was called in Python, what gives the values of its inputs, and its results; None if it failed.
 HostObserver = Callable[[Operation, Callable[[Tensor], Any], Sequence[Any] | None], None]

@@ -47,7 +47,7 @@ from staticgraph.building.framework import *
 from staticgraph.building.inputs import *
 
 # Running
-from staticgraph.runtime.session import InteractiveSession, Session
+from staticgraph.runtime.session import Session
 from staticgraph.runtime.session import default_session as get_default_session
 
 from staticgraph.namespaces import extensions as _extensions

@@ -154,6 +154,9 @@ from staticgraph.building.inputs import (
     stop_gradient as stop_gradient,
     tuple as tuple,
 )
+from staticgraph.building.interactive_session import (
+    InteractiveSession as InteractiveSession,
+)
 from staticgraph.building.options import (
     options as options,
 )
@@ -495,7 +498,6 @@ from staticgraph.runtime.cpu.threads import (
     set_num_threads as set_num_threads,
 )
 from staticgraph.runtime.session import (
-    InteractiveSession as InteractiveSession,
     Session as Session,
     default_session as _get_default_session,
 )

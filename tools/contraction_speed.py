@@ -29,7 +29,7 @@ from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.ops.neural import windows
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.measurements.alone import Alone
+from staticgraph.runtime.cpu.measurements.standalone_kernel import StandaloneKernel
 
 ROUNDS = 10
 SLICE = 0.01  # seconds of work in one turn
@@ -65,7 +65,7 @@ def compiled(
     kernel = emit(contraction, cpu_jit.host())
     cpu_jit.load([phase.code for phase in kernel.phases])
     milliseconds = (time.perf_counter() - start) * 1e3
-    return Alone(kernel, [arrays[name] for name in contraction.buffers]).time, milliseconds
+    return StandaloneKernel(kernel, [arrays[name] for name in contraction.buffers]).time, milliseconds
 
 
 def without_avx512(target: CpuTarget) -> CpuTarget:

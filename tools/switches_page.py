@@ -1,4 +1,4 @@
-"""The manual's page about switches, made from the table in runtime/switches/table.py.
+"""The manual's page about switches, made from the table in runtime/switches.py.
 
 python tools/switches_page.py        writes docs/switches.md
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from staticgraph.runtime.switches.table import SWITCHES, Switch
+from staticgraph.runtime.switches import SWITCHES, Switch
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "switches.md"
 

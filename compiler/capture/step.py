@@ -23,7 +23,7 @@ class Step:
     The params of `function` are the feeds, then the variables' values before the run, then the counters of
     random ops. Its results are the fetches, then the new values of `writes`, then the new counters of
     `draws`. If there are effects such as prints, a number that depends on them all comes next. In a `checked`
-    step, the last result is True if all indices and the like are good: see `graph/requirements.py` and
+    step, the last result is True if all indices and the like are good: see `graph/checks/requirements.py` and
     `nan_guard.py`.
     """
 

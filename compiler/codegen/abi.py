@@ -191,7 +191,7 @@ Work = KernelCall | CopyCall
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PhaseWork:
     """Work of one phase of a region: one call whose chunks are chunks of the region, or else one chunk that
     does everything in order.
     """
@@ -215,7 +215,7 @@ class RegionSegment:
     `phase_times` those of phases, in picoseconds: of all of the kernels that a phase is a part of.
     """
 
-    phases: tuple[tuple[Part, ...], ...]
+    phases: tuple[tuple[PhaseWork, ...], ...]
     cost: float
     watched: bool = False
     time: Size | None = None

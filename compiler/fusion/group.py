@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from staticgraph.compiler.fusion.inline_element import (
     TEMPLATE_LIMIT,
-    Fresh,
+    IndexNumbering,
     Position,
     body_can_split,
     pieces,
@@ -41,7 +41,7 @@ class Group:
     root: Node
     members: set[Node] = field(default_factory=set)
     domain: tuple[Index, ...] = ()
-    fresh: Fresh = field(default_factory=Fresh)
+    fresh: IndexNumbering = field(default_factory=IndexNumbering)
     contraction: Node | None = None
     assembly: Node | None = None  # a member: the loops go over its pieces, and do the group's work on each
     summed: list[tuple[Index, ...]] = field(default_factory=list)  # the axes of each reduction

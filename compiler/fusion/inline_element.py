@@ -214,7 +214,7 @@ def _loads(body: tuple[Stmt, ...], times: float) -> Iterator[tuple[Load, float]]
         yield from _loads(inner(stmt), times * _repeats(stmt))
 
 
-class Fresh:
+class IndexNumbering:
     """Numbers the bound indices of one kernel, so that equal kernels get equal names."""
 
     def __init__(self) -> None:
@@ -225,7 +225,7 @@ class Fresh:
 
 
 def instantiate(
-    template: Template, at: Position, fresh: Fresh, element: Callable[[int, Position], Expr]
+    template: Template, at: Position, fresh: IndexNumbering, element: Callable[[int, Position], Expr]
 ) -> Expr:
     """The template's value at the position `at`; `element(n, at)` gives elements of the n-th input."""
     done: dict[Expr, Expr] = dict(zip(template.at, at, strict=True))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from staticgraph.compiler.graph.errors import TOLD, GraphError, OpError, ResourceExhaustedError, misuse, shown
+from staticgraph.compiler.graph.errors import ResourceExhaustedError, misuse, shown, told
 from staticgraph.compiler.graph.provenance import is_ours
 
 # What Python raises, and the class that the user sees instead: one that code for bad arguments catches.
@@ -35,11 +35,6 @@ CAUGHT: tuple[type[Exception], ...] = tuple(kind for kind, _ in _KINDS)
 _MOST_SHOWN = 6  # arguments in a hint
 _LIBRARY = os.path.join(os.path.dirname(os.__file__), "")
 _SITE = f"{os.sep}site-packages{os.sep}"
-
-
-def told(error: BaseException) -> bool:
-    """Return True if the message of `error` tells the user's line itself."""
-    return isinstance(error, OpError | GraphError) or TOLD in vars(error)
 
 
 def at_users(error: BaseException, caller: FrameType) -> bool:

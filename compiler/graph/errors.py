@@ -415,6 +415,11 @@ def misuse(
     return error
 
 
+def told(error: BaseException) -> bool:
+    """Return True if the message of `error` tells the user's line itself."""
+    return isinstance(error, OpError | GraphError) or TOLD in vars(error)
+
+
 def headline(error: BaseException) -> str:
     """Return the message of `error` without lines of the program and hints."""
     text = str(error.args[0] if error.args else error)

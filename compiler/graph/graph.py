@@ -27,7 +27,7 @@ from staticgraph.compiler.graph.recording.calls import RecordedCall, bind_call
 from staticgraph.compiler.graph.recording.op_count import op_count
 from staticgraph.compiler.graph.scopes import properties
 from staticgraph.compiler.graph.scopes.names import Names, check_op_name
-from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Place, Scoped
+from staticgraph.compiler.graph.scopes.properties import ControlDependencies, OperationProperties, Scoped
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.compiler.support.forks import brief
@@ -383,12 +383,12 @@ class Graph(Feedable):
         finally:
             self._scoped.gradients = outer
 
-    def place(self) -> Place:
+    def place(self) -> OperationProperties:
         """Return the device, control dependencies, region and gradients in force in this thread."""
         return self._scoped.place
 
     @contextmanager
-    def at(self, place: Place) -> Iterator[None]:
+    def at(self, place: OperationProperties) -> Iterator[None]:
         """Context, in any thread, in which what is in force is that of `place`."""
         outer, self._scoped.place = self._scoped.place, place
         try:

@@ -16,7 +16,6 @@ from enum import Enum
 from functools import cache
 from typing import Any, Protocol
 
-from staticgraph.compiler.graph.boundary import CAUGHT, at_users, seen_by_user
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.dataclass import dataclass
@@ -133,7 +132,7 @@ class OpDef:
         None  # (types, values, **attrs) -> value known though inputs are not, or None
     )
     samples: Any = None  # how tests draw valid inputs: ops/samples.py
-    requires: Callable[..., Any] | None = None  # (*values, **attrs) -> truth values: graph/requirements.py
+    requires: Callable[..., Any] | None = None  # (*values, **attrs) -> truth values: ops/requirements.py
     violation: Callable[..., str] | None = None  # a requirement's: (*arrays, **attrs) -> what does not hold
     unchecked: Callable[..., Any] | None = None  # with `requires`: the meaning where they may not hold
 
@@ -149,8 +148,10 @@ class OpDef:
         values = self.bind(args, kwargs)
         try:
             return recorder_of(values.values()).record(self, values, name)
-        except CAUGHT as error:
-            if not at_users(error, sys._getframe(1)):
+        except Exception as error:
+            from staticgraph.compiler.graph.boundary import CAUGHT, at_users, seen_by_user  # few calls fail
+
+            if not isinstance(error, CAUGHT) or not at_users(error, sys._getframe(1)):
                 raise
             raise seen_by_user(error, self.name, list(values.items())) from None
 

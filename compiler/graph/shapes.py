@@ -139,6 +139,19 @@ def merge(a: Shape | None, b: Shape | None, what: str = "shapes") -> Shape | Non
     return tuple(n if m is None else m for m, n in zip(a, b, strict=True))
 
 
+def common_shape(first: Shape | None, *others: Shape | None) -> Shape | None:
+    """The shape of a value that has one of several: sizes that differ are unknown, and so are unequal ranks.
+
+    >>> common_shape((2, 3), (2, 4)), common_shape((2,), (2, 4))
+    ((2, None), None)
+    """
+    for other in others:
+        if first is None or other is None or len(first) != len(other):
+            return None
+        first = tuple(n if n == m else None for n, m in zip(first, other, strict=True))
+    return first
+
+
 def check_parts(name: str, count: int) -> None:
     """For type rules: a number of results."""
     require(0 <= count <= MOST_PARTS, f"{name} is {count}, and must be 1 to {MOST_PARTS}")

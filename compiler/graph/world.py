@@ -30,7 +30,7 @@ class World(Protocol):
         """
 
 
-class Alone:
+class SingleProcess:
     """World of one process."""
 
     size = local_size = 1
@@ -45,7 +45,7 @@ class Membership:
     """The world that this process is in."""
 
     def __init__(self) -> None:
-        self.world: World = Alone()
+        self.world: World = SingleProcess()
 
     def enter(self, world: World) -> None:
         """Join `world`."""

@@ -39,7 +39,7 @@ class Expr:
     __match_args__: tuple[str, ...] = ()
     dtype: DType
     children: tuple[Expr, ...]  # the expressions that this one is made of
-    known: dict[str, Any]  # what was found out about it, which never changes: see kernel/index.py
+    known: dict[str, Any]  # what was found out about it, which never changes: see kernel/indices/
 
     def __add__(self, other: Any) -> Expr:
         return READ("add", self, other)
@@ -389,11 +389,6 @@ def substitute(expr: Expr, table: dict[Expr, Expr]) -> Expr:
     return done[expr]
 
 
-def free_table(*roots: Expr) -> dict[Expr, frozenset[Index]]:
-    """For every expression below `roots`: the loop variables that it reads and does not bind itself."""
-    return {node: free_indices(node) for node in walk(*roots)}
-
-
 def free_indices(expr: Expr) -> frozenset[Index]:
     """The loop variables that `expr` reads and does not bind itself."""
     if "free" not in expr.known:
@@ -409,3 +404,13 @@ def _free(node: Expr) -> frozenset[Index]:
     below = [free for c in node.children if (free := c.known["free"])]
     found: frozenset[Index] = below[0].union(*below[1:]) if below else frozenset()
     return found.difference(node.axes) if isinstance(node, Reduce) else found
+
+
+def subtracts_from_product(node: Scalar) -> bool:
+    """True for a floating-point difference whose left operand is a product.
+
+    Its right operand may be the maximum of such products, as in a softmax. Then the product must be rounded
+    as in that maximum, so it must not be fused with the subtraction.
+    """
+    left = node.args[0]
+    return node.op == "sub" and node.dtype.is_floating and isinstance(left, Scalar) and left.op == "mul"

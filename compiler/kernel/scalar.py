@@ -15,10 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.kernel.expr import Expr
-from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS, Primitive
+from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS, PARTS, Primitive
 from staticgraph.compiler.kernel.primitives.instructions import bitcast as bitcast
 from staticgraph.compiler.kernel.primitives.instructions import cast as cast
-from staticgraph.compiler.kernel.primitives.parts import PARTS
 
 
 def read(name: str, *args: Any) -> Any:

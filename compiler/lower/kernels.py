@@ -12,7 +12,7 @@ import numpy as np
 
 from staticgraph.compiler.fusion.group import Group
 from staticgraph.compiler.fusion.inline_element import (
-    Fresh,
+    IndexNumbering,
     Position,
     Template,
     instantiate,
@@ -171,7 +171,7 @@ class _Puller:
     values: list[Value | RowRange] = field(default_factory=list)
     names: dict[Value | RowRange, str] = field(default_factory=dict)
     buffers: dict[str, Buffer] = field(default_factory=dict)
-    fresh: Fresh = field(default_factory=Fresh)
+    fresh: IndexNumbering = field(default_factory=IndexNumbering)
     done: dict[tuple[Value, Position], Expr] = field(default_factory=dict)
 
     def loops(self) -> Loops:

@@ -1,1 +1,1 @@
-"""The passes, each from Function to Function, and the pipeline that orders them."""
+"""The passes, each from Function to Function. `pipeline.py` orders them, and is where to begin."""

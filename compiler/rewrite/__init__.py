@@ -1,1 +1,4 @@
-"""Rewriting: patterns, rules, and the engine that applies them to a fixed point."""
+"""Rewriting: `pattern.py` has what a side of a rule may be, `rule.py` the engine that applies rules.
+
+It goes on until no rule fits. The rules themselves are in `rules/`.
+"""

@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     pool_functions,
     surroundings,
 )
-from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry, open_functions
+from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint, open_functions
 from staticgraph.compiler.codegen.native.pool import pool_code, serial_code
 from staticgraph.compiler.codegen.native.pool_layout import MOST_WORKERS
 from staticgraph.compiler.codegen.target import CpuTarget
@@ -123,7 +123,7 @@ def _module(
         first = init(symbol, state, _WEIGHTS)
     exported = [first]
     for function in interface.functions:
-        if isinstance(function.entry, OpenEntry):
+        if isinstance(function.entry, OpenEntryPoint):
             shown, called = open_functions(function.entry, state)
             exported += shown
             inside |= dict.fromkeys(called)

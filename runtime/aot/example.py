@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry
+from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.runtime.aot.interface import CFunction, Interface
 from staticgraph.runtime.aot.names import CNames
@@ -85,7 +85,7 @@ _USED = (
 def example(interface: Interface, separate: bool) -> str:
     """The text of the program. `separate`: the weights are in a file of their own."""
     name, function = interface.name, interface.functions[0]
-    if isinstance(function.entry, OpenEntry):
+    if isinstance(function.entry, OpenEntryPoint):
         return _open_example(interface, function, function.entry.sizes_name, separate)
     names = CNames(name, *_USED)
     arrays = [(names.new(a.name), a, size) for a, size in zip(function.arrays, function.sizes, strict=True)]

@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen.llvm.open_interface import (
     SIZES_DISAGREE,
     SMALL_WORKSPACE,
     TOO_LARGE,
-    OpenEntry,
+    OpenEntryPoint,
 )
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.runtime.aot.interface import CFunction, Field, Interface
@@ -182,7 +182,7 @@ def _prototype(name: str, function: CFunction) -> str:
     parameters = [f"{name} *self", *sizes, *takes]
     parameters += [f"{a.c_type} *{a.name}" for a in function.outputs]
     comment = f"/* {_comment(function.label)}: {inputs} -> {outputs} */"
-    if not isinstance(function.entry, OpenEntry):
+    if not isinstance(function.entry, OpenEntryPoint):
         return f"{comment}\nint {function.symbol}({', '.join(parameters)});\n"
     told = [f"int64_t {a.name}[{len(a.type.static_shape)}]" for a in function.outputs if a.is_open]
     parameters += ["void *workspace", "size_t bytes"]

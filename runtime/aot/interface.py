@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from staticgraph.compiler.codegen.llvm.c_interface import CState, Entry, SharedPool
-from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry
+from staticgraph.compiler.codegen.llvm.c_interface import CState, EntryPoint, SharedPool
+from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
@@ -98,7 +98,7 @@ class CFunction:
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     sizes: tuple[str | None, ...]
-    entry: Entry | OpenEntry
+    entry: EntryPoint | OpenEntryPoint
     axes: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     sized: tuple[int, ...] = ()
@@ -111,7 +111,7 @@ class CFunction:
     def programs(self) -> list[str]:
         """The symbols of its programs."""
         entry = self.entry
-        return [p.entry.name for p in entry.programs] if isinstance(entry, OpenEntry) else [entry.name]
+        return [p.entry.name for p in entry.programs] if isinstance(entry, OpenEntryPoint) else [entry.name]
 
     @property
     def arrays(self) -> tuple[Array, ...]:

@@ -15,12 +15,12 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     WEIGHTS,
     WORKSPACE,
     CState,
-    Entry,
+    EntryPoint,
     Place,
     SharedPool,
     StateCopy,
 )
-from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry, OpenProgram, SizeInArray
+from staticgraph.compiler.codegen.llvm.open_interface import OpenCProgram, OpenEntryPoint, SizeInArray
 from staticgraph.compiler.compile import Compiled
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.shapes import TensorType
@@ -191,7 +191,7 @@ def _function(
         for number, row in zip(shapes.sized, shapes.contents, strict=True)
         for place in range(len(row))
     ]
-    opened = OpenEntry(symbol, sizes_symbol, tuple(programs), tuple(read))
+    opened = OpenEntryPoint(symbol, sizes_symbol, tuple(programs), tuple(read))
     conditions = tuple(_conditions(each.shapes, axes) for each in function.programs)
     return CFunction(function.name, inputs, results, sizes, opened, named, conditions, shapes.sized), 0
 
@@ -236,7 +236,7 @@ def _program(
     places: Mapping[Operation, Place],
     axes: _Axes,
     told: Sequence[bool],
-) -> OpenProgram:
+) -> OpenCProgram:
     """One program of a function that takes sizes. `told`: the outputs whose shape the caller may ask for."""
     compiled, program = each.made, each.made.program
     workspace = _Workspace(_WORD * program.slots)
@@ -246,7 +246,7 @@ def _program(
     types = [*program.arguments[: len(function.inputs)], *outputs]
     memory = [t.size * t.dtype.size for t in (*program.arguments, *program.results)]
     blocks = dict.fromkeys(n for n in (*compiled.step.open_blocks, *memory) if isinstance(n, Size))
-    return OpenProgram(
+    return OpenCProgram(
         entry,
         tuple(each.shapes.rows[number][axis] for _, number, axis in axes),
         tuple((guard.size, guard.relation) for guard in each.shapes.guards),
@@ -267,7 +267,7 @@ def _entry(
     places: Mapping[Operation, Place],
     workspace: _Workspace,
     numbers: Place | None = None,
-) -> Entry:
+) -> EntryPoint:
     """The entry of a program whose memory is in `workspace`. `numbers`: the place of open sizes, if any are.
 
     The arena is then the last of the blocks, since its size is open.
@@ -301,7 +301,7 @@ def _entry(
     if numbers is not None and program.opens:
         lent.append(numbers)
     shown = [*program.arguments[:count], *(program.results[fetch] for fetch in function.outputs.values())]
-    return Entry(
+    return EntryPoint(
         symbol,
         len(shown),
         () if numbers is not None else tuple(n for n, type in enumerate(shown) if type.size),

@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.runtime.state.variables import VariableStore
-from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.switches import Settings
 
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.step import Step

@@ -23,7 +23,7 @@ from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.disk.disk_cache import KEPT
 from staticgraph.runtime.reports.compile_log import Progress
-from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.switches import Settings
 
 if TYPE_CHECKING:
     from staticgraph.runtime.reports.dump import Dump

@@ -15,7 +15,6 @@ from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
 from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExhaustedError, misuse
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Ref
 from staticgraph.compiler.support.cached_property import cached_property
@@ -266,9 +265,7 @@ class CpuExecutable:
             for (ref, type), value in zip(call.outputs, made, strict=True):
                 _view(table, ref, type)[...] = to_storage(type.dtype.round(value), type.dtype)
         except BaseException as error:  # native code cannot be unwound; it is raised when the call returns
-            self._failure = error
-            if isinstance(error, Exception):
-                self._failure = failure(error, call.node.op.name, call.node.where)
+            self._failure = _told(error, call)
         return int(self._failure is not None)
 
     def _look(self, call: HostCall) -> int:
@@ -277,10 +274,15 @@ class CpuExecutable:
         try:
             self.collectives.look(call.node)
         except BaseException as error:
-            self._failure = (
-                failure(error, call.node.op.name, call.node.where) if isinstance(error, Exception) else error
-            )
+            self._failure = _told(error, call)
         return int(self._failure is not None)
+
+
+def _told(error: BaseException, call: HostCall) -> BaseException:
+    """Return what the user sees of an error in a call."""
+    from staticgraph.compiler.graph.interpret import failure  # compiled steps do without
+
+    return failure(error, call.node.op.name, call.node.where) if isinstance(error, Exception) else error
 
 
 def _watch() -> Watch:

@@ -21,9 +21,9 @@ from staticgraph.compiler.codegen.llvm.text import Code, module, with_calls
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.support import forks
 from staticgraph.compiler.support.gc_pause import collector_paused
+from staticgraph.runtime import switches
 from staticgraph.runtime.cpu.llvm.compile_threads import CompileThreads
 from staticgraph.runtime.disk import object_cache
-from staticgraph.runtime.switches import table as switches
 
 if TYPE_CHECKING:
     from llvmlite.binding import LLJIT, ResourceTracker

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.runtime.switches.table import MOST_THREADS, from_environment
+from staticgraph.runtime.switches import MOST_THREADS, from_environment
 
 _chosen: int | None = None  # by the program
 _usual: int | None = None  # without that

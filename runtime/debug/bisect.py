@@ -35,7 +35,7 @@ from staticgraph.runtime.profiling.kernels import kernels_of
 from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.state.variables import VariableStore
 from staticgraph.runtime.step_compiler import StepCompiler
-from staticgraph.runtime.switches.table import OPTIONAL_PASSES, settings
+from staticgraph.runtime.switches import OPTIONAL_PASSES, settings
 
 _CALLS = 3  # of one step that are looked at: rounds of a loop that Python does are calls
 

@@ -25,7 +25,7 @@ from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from staticgraph.runtime.interpreter.interpreter import Interpreter, Performed
 from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.step_compiler import StepCompiler
-from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.switches import Settings
 
 _QUIET = ("constant", "parameter", "unset", "watch", "override", "reads_of")
 

@@ -28,9 +28,9 @@ from hmac import compare_digest
 from pathlib import Path
 
 from staticgraph.compiler.graph.errors import layout
+from staticgraph.runtime import switches
 from staticgraph.runtime.disk import temporary, write_behind
 from staticgraph.runtime.disk.private_folder import PrivateFolder, Untrusted, is_secret, private_folder
-from staticgraph.runtime.switches import table as switches
 
 KEY_FILE = ".staticgraph-key"
 _KEY_SIZE = 32  # bytes

@@ -35,7 +35,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.state.variables import VariableStore
-from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.switches import Settings
 
 MOST = 100  # files in one folder: a program that goes on after each failure must not fill the disk
 _ORDINARY = (

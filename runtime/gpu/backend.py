@@ -25,7 +25,7 @@ from staticgraph.runtime.gpu.graphs.replays import Replays
 from staticgraph.runtime.gpu.open_programs import OpenProgram
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.state.variables import VariableStore
-from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.switches import Settings
 
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.step import Step

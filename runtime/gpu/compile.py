@@ -17,7 +17,7 @@ from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.stages import observing
 from staticgraph.runtime.cpu.compile import Watching
 from staticgraph.runtime.gpu.cuda.source import source
-from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.switches import Settings
 
 # What its library does of a program, or the program that is compiled for another target because of that.
 Sound = Callable[[GpuCompiled, Callable[[GpuTarget], GpuCompiled]], GpuCompiled]

@@ -45,7 +45,7 @@ class Collective(NamedTuple):
     how: int = 0
 
 
-class Work(NamedTuple):
+class PendingCollective(NamedTuple):
     """A collective that this process has begun, and that may not be complete."""
 
     what: Collective
@@ -76,7 +76,7 @@ class Channel:
     def __init__(self, handles: Handles, comm: Any) -> None:
         self._handles = handles
         self.begun = (ctypes.c_int64 * 1)()
-        self.open: dict[int, Work] = {}
+        self.open: dict[int, PendingCollective] = {}
         self.known: dict[int, Collective] = {}
         self.enter(comm)
 
@@ -107,7 +107,7 @@ class Channel:
             case _:
                 made, request = comm.Idup()
         number = self.begun[0]
-        self.open[number], self.known[number] = Work(what, request, (source, target), made), what
+        self.open[number], self.known[number] = PendingCollective(what, request, (source, target), made), what
         self.known.pop(number - _KNOWN, None)
         return number
 
@@ -164,7 +164,9 @@ class Channels:
             number, what = words[Begun.NUMBER], Collective(KINDS[words[Begun.KIND]], *words[Begun.COUNT :])
             channel.known[number] = what
             if request != none:
-                channel.open[number] = Work(what, self.handles.mpi.Request.fromhandle(request), memory)
+                channel.open[number] = PendingCollective(
+                    what, self.handles.mpi.Request.fromhandle(request), memory
+                )
 
     def restored(self, runs: int) -> Generator[Any, None, int]:
         """Complete all that any process has begun. All processes do this after a failure.

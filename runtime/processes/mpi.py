@@ -22,7 +22,7 @@ from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.errors import FailedPreconditionError, FetchError, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.world import MEMBERSHIP, Alone
+from staticgraph.compiler.graph.world import MEMBERSHIP, SingleProcess
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.processes.channels import (
     DUPLICATE,
@@ -349,7 +349,7 @@ def leave_world() -> None:
     world = MEMBERSHIP.world
     if isinstance(world, MpiWorld):
         world.end()
-        MEMBERSHIP.enter(Alone())
+        MEMBERSHIP.enter(SingleProcess())
 
 
 def fail_world(error: BaseException) -> None:

@@ -5,7 +5,7 @@
 * `shapes`: feeds given by their shape only
 * `step_plan`: `Session.plan`
 * `placement_log`: the device of each operation
-* `times`: measured times, and what measures them on a device (`cpu/meter.py`, `gpu/meter.py`)
+* `times`: measured times, and what measures them on a device (`cpu/measurements/meter.py`, `gpu/meter.py`)
 * `profile`: `Session.profile`, and the times of one run
 * `limits`: the peak rates of a device
 * `trace`: a profile as a Chrome trace, or as a TF1 message

@@ -14,11 +14,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO, overload
 
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
-from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.reports.recompile_reason import Cause, Reason
-from staticgraph.runtime.switches.table import current
+from staticgraph.runtime.switches import current
 
 if TYPE_CHECKING:
     from staticgraph.runtime.reports.table import Table
@@ -192,7 +191,7 @@ class Progress:
         if clock() < self._next:
             return
         self._next = clock() + _PAUSE
-        if overwrites(sys.stderr) and current("progress") and MEMBERSHIP.world.rank == 0:
+        if overwrites(sys.stderr) and current("progress") and _is_first_process():
             far = f", {self._count} done" if total is None else f": {noun} {done} of {total}"
             room = shutil.get_terminal_size().columns - len(far) - 1
             what = self._what if len(self._what) <= room else f"{self._what[: max(room - 3, 0)]}..."
@@ -203,3 +202,9 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self._shown:
             print(f"\r{' ' * self._shown}\r", end="", file=sys.stderr, flush=True)
+
+
+def _is_first_process() -> bool:
+    from staticgraph.compiler.graph.world import MEMBERSHIP  # few programs tell how far they are
+
+    return MEMBERSHIP.world.rank == 0

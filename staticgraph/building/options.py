@@ -8,7 +8,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.runtime.cpu.threads import get_num_threads, set_num_threads
-from staticgraph.runtime.switches.table import SWITCHES, checked, choose
+from staticgraph.runtime.switches import SWITCHES, checked, choose
 
 
 def options(**switches: Any) -> AbstractContextManager[None]:

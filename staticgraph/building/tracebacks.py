@@ -11,9 +11,9 @@ import threading
 from collections.abc import Callable
 from types import TracebackType
 
-from staticgraph.compiler.graph.boundary import told
+from staticgraph.compiler.graph.errors import told
 from staticgraph.compiler.graph.provenance import is_ours
-from staticgraph.runtime.switches.table import current
+from staticgraph.runtime.switches import current
 
 
 def install() -> None:

@@ -1,1 +1,4 @@
-"""Differentiation: `gradients`, and gradient functions that scripts give."""
+"""Differentiation: `gradients`, and gradient functions that scripts give.
+
+`gradients.py` is the entry; `backward.py` walks from ys to xs, and `formulas.py` adds operations for an op.
+"""

@@ -18,9 +18,10 @@ through backward operations as through all others, so that of a linear function 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import field
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
-from staticgraph.building.inputs import tuple
+from staticgraph.building import inputs
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import GradientError, misuse
 from staticgraph.compiler.graph.provenance import made_for
@@ -28,12 +29,46 @@ from staticgraph.compiler.graph.recording.op_count import uncounted
 from staticgraph.compiler.graph.recording.originals import note
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.differentiation.formulas import before_writes, by_compiler, has_formula, last_writes
 from staticgraph.differentiation.gradient_functions import call, gradient_function, overridden_inputs
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, source
-from staticgraph.differentiation.received import Received
 
 ONE_NODE = ("fused_batch_norm",)  # of many formulas, whose derivative is one node in TensorFlow
+
+
+@dataclass(slots=True)
+class Received:
+    """Accumulated gradient of a tensor: the cotangents that it has received so far.
+
+    Rows are kept apart as long as nothing needs their sum: a derivative that consists of rows alone is an
+    `IndexedSlices`, which an optimizer applies to these rows only.
+
+    Attributes:
+        tensors: Cotangents of the tensor's shape.
+        gathers: Operations that gather rows of the tensor, each with the cotangent of its result.
+        slices: What gradient functions gave as rows.
+    """
+
+    tensors: list[Tensor] = field(default_factory=list)
+    gathers: list[tuple[Operation, Tensor]] = field(default_factory=list)
+    slices: list[IndexedSlices] = field(default_factory=list)
+
+    def add(self, part: Tensor | IndexedSlices) -> None:
+        """Receive one more cotangent."""
+        if isinstance(part, IndexedSlices):
+            self.slices.append(part)
+        else:
+            self.tensors.append(part)
+
+    def total(self, spread: Callable[[Operation, Tensor], Tensor]) -> Tensor:
+        """Return all of it as one tensor. `spread` makes the derivative by what an operation gathers from."""
+        parts = [*self.tensors, *(spread(op, g) for op, g in self.gathers)]
+        parts += [each.to_tensor() for each in self.slices]
+        if len(parts) > 1:
+            parts = [ops.add_n(parts, name="AddN")]
+        self.tensors, self.gathers, self.slices = parts, [], []
+        return parts[0]
 
 
 class Backward:
@@ -144,7 +179,7 @@ class Backward:
     def _gated(
         self, parts: Sequence[Tensor | IndexedSlices | None]
     ) -> Sequence[Tensor | IndexedSlices | None]:
-        return tuple(parts) if self._gate and sum(g is not None for g in parts) > 1 else parts
+        return inputs.tuple(parts) if self._gate and sum(g is not None for g in parts) > 1 else parts
 
 
 def gathers_rows(op: Operation, position: int) -> bool:

@@ -22,7 +22,6 @@ from staticgraph.compiler.graph.recording.op_count import count_later, uncounted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation import backward
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, path, source
-from staticgraph.differentiation.received import Received
 
 __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians", "why_no_gradient"]
 
@@ -146,7 +145,7 @@ def _received(x: Tensor, walk: backward.Backward, zero: bool) -> Any:
         return _rows(x, found, walk)
 
 
-def _rows(x: Tensor, found: Received, walk: backward.Backward) -> IndexedSlices:
+def _rows(x: Tensor, found: backward.Received, walk: backward.Backward) -> IndexedSlices:
     """Return the derivative by `x`, of which only rows received something."""
     order = [op for op, _ in walk.uses.of(x) or ()]
     gathers = sorted(found.gathers, key=lambda pair: order.index(pair[0]))

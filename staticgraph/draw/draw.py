@@ -14,7 +14,7 @@ from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.draw.fold import OPENED, OPENED_IN_A_STEP, fold
 from staticgraph.draw.model import Drawing
-from staticgraph.draw.outline import outlined, outlined_step
+from staticgraph.draw.outline import outlined
 from staticgraph.draw.picture import ENGINES, Picture
 from staticgraph.draw.recorded import recorded
 from staticgraph.draw.wording import refused, shorten
@@ -63,6 +63,8 @@ def draw(
 
         drawing = drawn_stage(graph, found, stage, feeds or {}, session)
         if max_nodes is not None:
+            from staticgraph.draw.outline.training import outlined_step
+
             drawing = outlined_step(drawing, graph, opened)
     drawing = _titled(drawing, title if title is not None else title_of(stage, what is graph, found))
     folded = fold(drawing, max_nodes, depth, OPENED if stage == "user" else OPENED_IN_A_STEP)

@@ -1,4 +1,4 @@
-"""Appearance of drawings: shapes and colours.
+"""Appearance of drawings: shapes and colours, and the legend that explains them.
 
 Kinds differ in shape or outline too, not in colour alone, so that a print without colour can be read.
 The hues are blue, orange, green and purple of about equal lightness, which are told apart with any
@@ -7,8 +7,10 @@ colour vision.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.draw.model import Flow, Role, Work
+from staticgraph.draw.model import Drawing, Flow, Role, Work
 
 FONT = "Helvetica,Arial,Liberation Sans,DejaVu Sans,Noto Sans,Segoe UI,sans-serif"  # the first that there is
 INK, QUIET, LINE = "#1f2933", "#566270", "#7b8794"
@@ -59,3 +61,34 @@ FLOWS = {
     Flow.REFERENCE: {"color": "#c08a3a", "style": "dotted", "arrowhead": "none", "penwidth": "1.4"},
     Flow.NEXT: {"color": "#2f7f86", "style": "dashed", "constraint": "false"},
 }
+_ARROWS = {Flow.CONTROL: "╌╌▸", Flow.REFERENCE: "┄┄┄", Flow.NEXT: "╌╌▶"}
+
+
+@dataclass(frozen=True, slots=True)
+class LegendEntry:
+    """A word, and a patch of colour or an arrow."""
+
+    text: str
+    fill: str = "#ffffff"
+    stroke: str = QUIET
+    width: float = 1
+    arrow: str = ""
+
+
+def entries(drawing: Drawing) -> Iterator[LegendEntry]:
+    """Yield an entry for each kind of thing that occurs in a drawing and needs an explanation."""
+    roles = {box.role for box in drawing.boxes}
+    works = {drawing.region(b.path[: i + 1]).work for b in drawing.boxes for i in range(len(b.path))}
+    works |= {b.work for b in drawing.boxes}
+    for role, look in ROLES.items():
+        if role in roles and role not in (Role.OP, Role.STUB):
+            yield LegendEntry(role.value, look.fill, look.stroke, look.width)
+    for work, look in WORKS.items():
+        if work in works and work is not Work.SCOPE:
+            yield LegendEntry(work.value, look.fill, look.stroke, look.width)
+    if any(b.fetched for b in drawing.boxes):
+        yield LegendEntry("fetched", "#ffffff", ACCENT, 2)
+    flows = {link.flow for link in drawing.links}
+    for flow, arrow in _ARROWS.items():
+        if flow in flows:
+            yield LegendEntry(flow.value, stroke=FLOWS[flow]["color"], arrow=arrow)

@@ -15,13 +15,12 @@ from staticgraph.layers.spatial import (
     convolve,
     convolve_separably,
     convolve_transposed,
-    count_of,
     data_format_of,
     sizes_of,
 )
 from staticgraph.nn.activation import activation_of
 from staticgraph.state.initializers import Zeros
-from staticgraph.state.layer import Layer, check_rank, known_size
+from staticgraph.state.layer import Layer, check_rank, count_of, known_size
 
 __all__ = [
     "Conv1D",

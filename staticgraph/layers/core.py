@@ -13,10 +13,9 @@ from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_b
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of, weight_options, with_weights
-from staticgraph.layers.spatial import count_of
 from staticgraph.nn.activation import activation_of
 from staticgraph.state.initializers import Zeros
-from staticgraph.state.layer import Layer, applied, known_size
+from staticgraph.state.layer import Layer, applied, count_of, known_size
 
 __all__ = ["Dense", "Dropout", "Flatten", "dense", "dropout", "flatten"]
 

@@ -6,11 +6,12 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.nn.convolutions import spreading_to_batch
+from staticgraph.state.layer import count_of
 
 _FORMATS = {
     ("channels_last", 1): "NWC",
@@ -36,17 +37,6 @@ def data_format_of(data_format: str, rank: int) -> str:
     if (key, rank) not in _FORMATS:
         raise misuse(ValueError, f"data_format={data_format!r} is not channels_last or channels_first")
     return _FORMATS[key, rank]
-
-
-def count_of(value: Any, name: str) -> int:
-    """A number of units or the like that a user gave. ValueError if it is none."""
-    try:
-        count = int(value)
-    except (TypeError, ValueError):
-        count = -1
-    if count < 0 or count != value:
-        raise misuse(ValueError, f"{name} is {shown(value)}, and must be a whole number, 0 or more")
-    return count
 
 
 def sizes_of(value: Any, rank: int, name: str) -> tuple[int, ...]:

@@ -30,6 +30,7 @@ NAMES = {
         "required_space_to_batch_paddings space_to_batch space_to_batch_nd space_to_depth"
     ),
     "staticgraph.building.conversion": "convert_to_tensor",
+    "staticgraph.building.interactive_session": "InteractiveSession",
     "staticgraph.building.options": "options",
     "staticgraph.building.script_ops": "numpy_function py_func py_function",
     "staticgraph.compiler.graph.recording.conversions": "register_tensor_conversion_function",

@@ -11,7 +11,7 @@ from staticgraph.building.framework import GraphKeys, checked, get_collection_re
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import ShapeError, misuse, require
+from staticgraph.compiler.graph.errors import ShapeError, misuse, require, shown
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
@@ -312,6 +312,17 @@ def snake_case(name: str) -> str:
     """`BatchNormalization` as `batch_normalization`."""
     spaced = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", spaced).lower()
+
+
+def count_of(value: Any, name: str) -> int:
+    """A number of units or the like that a user gave. ValueError if it is none."""
+    try:
+        count = int(value)
+    except (TypeError, ValueError):
+        count = -1
+    if count < 0 or count != value:
+        raise misuse(ValueError, f"{name} is {shown(value)}, and must be a whole number, 0 or more")
+    return count
 
 
 def known_size(shape: Any, axis: int, layer: str) -> int:

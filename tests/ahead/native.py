@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry
+from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.runtime.aot.build import Built, build
 from staticgraph.runtime.aot.interface import CFunction
@@ -85,7 +85,7 @@ class Native:
         """The status that a function returns, and its outputs in their order."""
         function = self.function(label)
         given = [_array(v, a.type) for v, a in zip(inputs, function.inputs, strict=True)]
-        if not isinstance(function.entry, OpenEntry):
+        if not isinstance(function.entry, OpenEntryPoint):
             results = [_array(None, a.type) for a in function.outputs]
             return self.library[function.symbol](self.state, *map(_pointer, (*given, *results))), results
         sizes = [n for a, v in zip(function.inputs, given, strict=True) for n in open_sizes(a.type, v.shape)]
@@ -112,7 +112,7 @@ class Native:
         `given` are sizes, then inputs whose elements are sizes.
         """
         function = self.function(label)
-        assert isinstance(function.entry, OpenEntry)
+        assert isinstance(function.entry, OpenEntryPoint)
         shapes = [(ctypes.c_int64 * len(a.type.static_shape))() for a in function.outputs if a.is_open]
         space = ctypes.c_size_t()
         tell = self.library[function.entry.sizes_name]

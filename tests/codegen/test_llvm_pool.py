@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.native import pool as llvm_pool
 from staticgraph.compiler.codegen.native import pool_layout
 from staticgraph.compiler.codegen.native.builder import Writer, exported
 from staticgraph.compiler.codegen.native.c_types import INT64, UINT64, VOID, pointer
-from staticgraph.compiler.codegen.native.values import Value
+from staticgraph.compiler.codegen.native.values import Register
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.pool import Pool
 
@@ -71,7 +71,7 @@ CHUNKS = 12  # of each phase of `spread`
 
 
 @exported(VOID, pointer(INT64), UINT64, UINT64, pointer(INT64))
-def spread(w: Writer, table: Value, phase: Value, chunk: Value, private: Value) -> None:
+def spread(w: Writer, table: Register, phase: Register, chunk: Register, private: Register) -> None:
     """A row of the table is the one before, summed up and shifted; a thread counts its chunks."""
     at = w.locals(sum=w.constant(INT64, 0))
     with w.each(table + phase * CHUNKS, CHUNKS) as number:

@@ -13,8 +13,8 @@ from staticgraph.compiler.codegen.abi import (
     HostCallSegment,
     KernelCall,
     KernelCode,
-    Part,
     Phase,
+    PhaseWork,
     RegionSegment,
     RequireSegment,
     Work,
@@ -46,7 +46,7 @@ def functions(*kernels: KernelCode) -> list[Code]:
 
 def serial(*work: Work) -> RegionSegment:
     """A region that one thread does."""
-    return RegionSegment(((Part(work),),), 0.0)
+    return RegionSegment(((PhaseWork(work),),), 0.0)
 
 
 def call(code: KernelCode, *args: BufferRef) -> KernelCall:
@@ -131,7 +131,7 @@ def test_long_lists_of_calls_are_divided():
 def test_a_region_of_open_sizes_with_many_calls_is_written_once(kernels, times):
     """One with few calls is written a second time, for sizes that no second thread is worth."""
     phase = Phase(Code("kernel", ""), 4)
-    calls = [Part((KernelCall(phase, (BufferRef(0, n),), SCRATCH),), 4) for n in range(kernels)]
+    calls = [PhaseWork((KernelCall(phase, (BufferRef(0, n),), SCRATCH),), 4) for n in range(kernels)]
     region = RegionSegment(tuple((part,) for part in calls), 1e6, time=symbol("n0"))
     code = step([region], POOL, SCRATCH, WATCH)
     texts = [text for each in with_calls([code]) for text in (each.text, *each.needs)]
@@ -146,7 +146,7 @@ def test_many_phases_are_divided_into_functions(phases):
     two = replace(phase, chunks=2)  # which do the same
     places = [BufferRef(1, 4 * N * n) for n in range(phases + 1)]
     calls = [KernelCall(two, (a, b), SCRATCH) for a, b in pairwise(places)]
-    code = step([RegionSegment(tuple((Part((c,), 2),) for c in calls), 1e6)], POOL, SCRATCH, WATCH)
+    code = step([RegionSegment(tuple((PhaseWork((c,), 2),) for c in calls), 1e6)], POOL, SCRATCH, WATCH)
     assert len(code.calls) == (0 if phases <= 24 else -(-phases // 24))
 
     @ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64, *[ctypes.c_void_p] * 3)

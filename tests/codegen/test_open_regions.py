@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.abi import BufferRef, KernelCall, Part, RegionSegment
+from staticgraph.compiler.codegen.abi import BufferRef, KernelCall, PhaseWork, RegionSegment
 from staticgraph.compiler.codegen.llvm.kernel import emit
 from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers
@@ -43,7 +43,7 @@ def test_phases_that_turn_out_short_have_one_chunk(rows):
     n = symbol("n")
     kernel = doubled()
     call = KernelCall(kernel.phases[0], (BufferRef(DATA),), BufferRef(DATA))
-    part = Part((call,), CHUNKS)
+    part = PhaseWork((call,), CHUNKS)
     each = 1000 * int(CPU.shared_ns) // 50  # picoseconds of a row: 50 rows are worth a second thread
     times = (n * each, 10**9, n * n * each)
     time = CPU.region_ns + n * 1000
@@ -76,7 +76,7 @@ def test_a_step_computes_what_its_functions_share(rows):
     chunks = at_most(positive(symbol("n") // 50), CHUNKS)
     phase = replace(kernel.phases[0], chunks=chunks)
     some, all_chunks = (KernelCall(p, (BufferRef(DATA),), BufferRef(DATA)) for p in (phase, kernel.phases[0]))
-    region = RegionSegment(((Part((some,), CHUNKS), Part((all_chunks,), CHUNKS)),), 1e6)
+    region = RegionSegment(((PhaseWork((some,), CHUNKS), PhaseWork((all_chunks,), CHUNKS)),), 1e6)
     numbers = OpenNumbers(NUMBERS)
     refs = BufferRef(POOL), BufferRef(PRIVATE), BufferRef(PRIVATE)
     code = step([region], *refs, numbers=numbers, outermost=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.compiler.graph.boundary import told
+from staticgraph.compiler.graph.errors import told
 
 FLOATS = (sg.float16, sg.bfloat16, sg.float32, sg.float64)
 INTEGERS = (sg.int8, sg.int16, sg.int32, sg.int64, sg.uint8, sg.uint16, sg.uint32, sg.uint64)

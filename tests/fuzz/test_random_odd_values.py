@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.boundary import told
+from staticgraph.compiler.graph.errors import told
 from tests.everywhere import _interpreted
 from tests.fuzz.odd_values import Drawn, Generator
 

@@ -19,6 +19,7 @@ import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
 from staticgraph.compiler.codegen.gemm import grid as contraction_grid
 from staticgraph.compiler.codegen.gemm import pack as contraction_pack
+from staticgraph.compiler.codegen.gemm import packed_operands
 from staticgraph.compiler.codegen.gemm import plan as contraction_plan
 from staticgraph.compiler.codegen.gemm import split_k as contraction_slices
 from staticgraph.compiler.fusion import cost
@@ -53,7 +54,7 @@ def small_pieces(random: Random) -> Iterator[None]:
         (contraction_pack, {"chunks_wanted": lambda cost: count}),
         (contraction_slices, {"chunks_wanted": lambda cost: 2 * count}),
         (contraction_slices, {"_SHALLOW": random.choice([1, 4, 16])}),
-        (contraction_plan, {"_PACKED_BYTES": dict.fromkeys((16, 32), 64), "_REUSED": 1}),
+        (packed_operands, {"_PACKED_BYTES": dict.fromkeys((16, 32), 64), "_REUSED": 1}),
         (contraction_plan, {"_BLOCK_BYTES": random.choice([16, 64, 256])}),
         (place_rows, {"LEAST_ROWS": random.choice([1, 2])}),
         (join, {"FEW_ROWS": 1, "LEAST_ROW": 1, "LONG_ENOUGH": 1, "WIDE": random.choice([1, 8])}),

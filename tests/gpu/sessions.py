@@ -12,7 +12,7 @@ from staticgraph.runtime.cpu.backend import CpuBackend
 from staticgraph.runtime.gpu.backend import GpuBackend
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.simulator.driver import Simulator
-from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.switches import Settings
 
 Feeds = Callable[[int], dict[Any, Any]]  # of a run, by its number
 Model = Callable[[], tuple[Any, Feeds]]  # builds a graph: what is fetched, and the feeds

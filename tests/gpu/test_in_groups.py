@@ -9,7 +9,7 @@ from staticgraph.compiler.codegen.cuda.function import CudaFunction, Parameter, 
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
-from staticgraph.runtime.switches.table import current
+from staticgraph.runtime.switches import current
 
 
 def functions(count: int, size: int) -> list[CudaFunction]:

@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.machine import H200
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.graphs.merging import Group, Piece, plan
+from staticgraph.runtime.gpu.graphs.merging import LaunchGroup, RecordedWork, plan
 from staticgraph.runtime.gpu.simulator.build import Unit
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu import test_open_sizes as open_sizes
@@ -81,12 +81,12 @@ def test_shared_memory_is_counted():
     assert shared_by([(total,), (total, total)]) == merged(((total,), (total, total))).declared == 512
 
 
-def piece(of: FunctionCall, read: int, written: int, size: int = 1) -> Piece:
+def piece(of: FunctionCall, read: int, written: int, size: int = 1) -> RecordedWork:
     given = [(read * 10, (read + size) * 10), (written * 10, (written + size) * 10)]
-    return Piece(given[:1], given[1:], None, of, given)
+    return RecordedWork(given[:1], given[1:], None, of, given)
 
 
-def conflicts(one: Piece, other: Piece) -> bool:
+def conflicts(one: RecordedWork, other: RecordedWork) -> bool:
     def meet(some: Any, others: Any) -> bool:
         return any(a < d and c < b for a, b in some for c, d in others)
 
@@ -121,7 +121,7 @@ def test_no_piece_comes_before_what_it_depends_on(seed: int):
     assert all(group.is_one_piece for group in large)
 
 
-def names(groups: list[Group]) -> list[list[list[str]]]:
+def names(groups: list[LaunchGroup]) -> list[list[list[str]]]:
     return [
         [[p.call.function.kind for p in lane.pieces if p.call] for lane in group.lanes] for group in groups
     ]

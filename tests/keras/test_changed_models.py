@@ -7,8 +7,7 @@ import json
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.boundary import told
-from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.compiler.graph.errors import InvalidFileError, told
 from staticgraph.runtime.files import archive, container
 from staticgraph.tf1 import keras
 from staticgraph.tf1.keras import layers

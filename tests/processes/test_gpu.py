@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.world import MEMBERSHIP, Alone
+from staticgraph.compiler.graph.world import MEMBERSHIP, SingleProcess
 from staticgraph.runtime.placement import card_number
 from tests.processes.launching import launched
 
@@ -70,7 +70,7 @@ def test_each_process_takes_a_card(
     asked: str, listed: str, cards: int, number: int, monkeypatch: pytest.MonkeyPatch
 ):
     """Processes on one machine have one each, unless a session names it."""
-    world = Alone()
+    world = SingleProcess()
     world.local_rank, world.local_size = 3, 4
     monkeypatch.setattr(MEMBERSHIP, "world", world)
     config = sg.ConfigProto()

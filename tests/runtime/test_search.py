@@ -59,42 +59,42 @@ def test_where_there_is_nothing_to_decide_nothing_is_measured(target):
 
 def test_ways_are_measured_on_the_same_data(target):
     usual = emit(PRODUCT, target)
-    times = search.Measured(PRODUCT)([usual, emit(PRODUCT, target, replace(NO_CHOICE, depth=128))])
+    times = search.ProductTimer(PRODUCT)([usual, emit(PRODUCT, target, replace(NO_CHOICE, depth=128))])
     assert all(0 < t < float("inf") for t in times)
 
 
 def test_a_way_with_another_result_is_not_used(target):
     other = emit(matmul(64, 100, 300, c=lambda x, at: x * 2.0), target)
-    first, wrong, again = search.Measured(PRODUCT)([emit(PRODUCT, target), other, emit(PRODUCT, target)])
+    first, wrong, again = search.ProductTimer(PRODUCT)([emit(PRODUCT, target), other, emit(PRODUCT, target)])
     assert first < float("inf") and again < float("inf") and wrong == float("inf")
 
 
 def test_a_product_is_measured_once(target, folder, monkeypatch: pytest.MonkeyPatch):
     wanted = replace(NO_CHOICE, depth=128)
     times = chooses(emit(PRODUCT, target, wanted), 0.5)
-    monkeypatch.setattr(search, "Measured", lambda product: times)
+    monkeypatch.setattr(search, "ProductTimer", lambda product: times)
     assert search.best(PRODUCT, target) == wanted
-    monkeypatch.setattr(search, "Measured", lambda product: pytest.fail("measured again"))
+    monkeypatch.setattr(search, "ProductTimer", lambda product: pytest.fail("measured again"))
     assert search.best(PRODUCT, target) == wanted
 
 
 @pytest.mark.parametrize("entry", [b"", b"{", b'{"rows": 0}', b"[]", b"\xff\xfe"])
 def test_an_entry_that_makes_no_sense_is_a_miss(target, folder, monkeypatch: pytest.MonkeyPatch, entry):
     monkeypatch.setattr(search.object_cache, "read", lambda key: entry)
-    monkeypatch.setattr(search, "Measured", lambda product: chooses(None, 1.0))
+    monkeypatch.setattr(search, "ProductTimer", lambda product: chooses(None, 1.0))
     assert search.best(PRODUCT, target) == NO_CHOICE
 
 
 def test_a_product_that_fills_the_memory_is_left_to_the_plan(target, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(search, "MOST_BYTES", 1000)
-    monkeypatch.setattr(search, "Measured", lambda product: pytest.fail("measured"))
+    monkeypatch.setattr(search, "ProductTimer", lambda product: pytest.fail("measured"))
     assert search.best(PRODUCT, target) == NO_CHOICE
 
 
 def test_a_session_that_is_tuned_gives_the_same_bits(folder, monkeypatch: pytest.MonkeyPatch):
     measured: list = []
-    made = search.Measured
-    monkeypatch.setattr(search, "Measured", lambda product: measured.append(product) or made(product))
+    made = search.ProductTimer
+    monkeypatch.setattr(search, "ProductTimer", lambda product: measured.append(product) or made(product))
     x = sg.placeholder(sg.float32, [33, 70])
     w = sg.get_variable("w", [70, 50], initializer=sg.random_normal_initializer(seed=1))
     loss = sg.reduce_sum(sg.tanh(sg.matmul(x, w)))

@@ -11,9 +11,9 @@ from switches_page import PAGE, page
 import staticgraph as sg
 from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.compiler.stages import NUMBERS
+from staticgraph.runtime import switches
 from staticgraph.runtime.disk import object_cache
-from staticgraph.runtime.switches import table as switches
-from staticgraph.runtime.switches.table import OPTIONAL_PASSES, SWITCHES, Settings
+from staticgraph.runtime.switches import OPTIONAL_PASSES, SWITCHES, Settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -31,7 +31,7 @@ def environment_names(path: Path) -> list[str]:
 def test_only_the_table_knows_variables_of_the_environment():
     files = [p for folder in ("staticgraph", "runtime", "compiler") for p in (ROOT / folder).rglob("*.py")]
     assert len(files) > 100
-    assert {str(p.relative_to(ROOT)) for p in files if environment_names(p)} == {"runtime/switches/table.py"}
+    assert {str(p.relative_to(ROOT)) for p in files if environment_names(p)} == {"runtime/switches.py"}
 
 
 def test_the_page_is_made_of_the_table():

@@ -12,8 +12,8 @@ import staticgraph as sg
 from staticgraph.compiler.compile import optimize
 from staticgraph.draw.compiled import fused, optimized, scopes_of
 from staticgraph.draw.fold import fold
-from staticgraph.draw.legend import entries
 from staticgraph.draw.model import Drawing, Flow, Role, Work
+from staticgraph.draw.palette import entries
 from tests.passes.steps import step_of
 from tests.viz.graphs import by_title, drawn
 

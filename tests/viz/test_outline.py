@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.world import MEMBERSHIP, Alone
+from staticgraph.compiler.graph.world import MEMBERSHIP, SingleProcess
 from staticgraph.draw.fold import fold
 from staticgraph.draw.model import Drawing, Flow, Role
 from staticgraph.draw.outline import blocks as once
@@ -56,7 +56,7 @@ def test_a_training_graph_is_layers_a_loss_gradients_and_an_optimizer():
 
 
 def test_an_exchange_of_several_processes_is_one_box(monkeypatch: pytest.MonkeyPatch):
-    world = Alone()
+    world = SingleProcess()
     world.size = 2
     monkeypatch.setattr(MEMBERSHIP, "world", world)
     x = sg.placeholder(sg.float32, [None, 784], name="x")
@@ -67,7 +67,7 @@ def test_an_exchange_of_several_processes_is_one_box(monkeypatch: pytest.MonkeyP
 
 
 def test_a_kernel_that_exchanges_is_told_as_such(monkeypatch: pytest.MonkeyPatch):
-    world = Alone()
+    world = SingleProcess()
     world.size = 2
     monkeypatch.setattr(MEMBERSHIP, "world", world)
     total = sg.distribute.all_reduce(sg.placeholder(sg.float32, [4], name="x") * 2)

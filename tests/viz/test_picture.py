@@ -10,8 +10,8 @@ import graphviz
 import pytest
 
 import staticgraph as sg
-from staticgraph.draw.legend import entries
 from staticgraph.draw.model import Box, Drawing, Link, Role
+from staticgraph.draw.palette import entries
 from staticgraph.draw.picture import ENGINES, Picture, RendererMissingError
 from tests.viz.graphs import drawn, layer, outputs_of, training
 

@@ -8,7 +8,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.draw.model import Drawing, Flow
-from staticgraph.draw.outline import outlined_step
+from staticgraph.draw.outline.training import outlined_step
 from staticgraph.draw.stage import drawn_stage
 from staticgraph.runtime.fetches import Fetches
 

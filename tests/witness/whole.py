@@ -18,7 +18,7 @@ import pytest
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation import backward, custom_gradient, gradient_functions
-from staticgraph.differentiation.received import Received
+from staticgraph.differentiation.backward import Received
 
 
 class Whole:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from staticgraph.compiler.autodiff.cotangents import Unbounded
-from staticgraph.compiler.autodiff.reverse import vjp
 from staticgraph.compiler.capture.prune import gradient_parts, is_of_one_operation
 from staticgraph.compiler.capture.regions import around, is_loop
 from staticgraph.compiler.capture.request import NeedsFeeds, NeedsStage, Stop
@@ -26,6 +25,8 @@ def gradient_inputs(op: Operation) -> Iterable[Tensor]:
 
 def capture_gradients(walk: Walk, op: Operation) -> Made:
     """Return the derivatives that a gradients operation stands for."""
+    from staticgraph.compiler.autodiff.reverse import vjp  # most derivatives are operations of the graph
+
     ys, seeds, xs, stops = gradient_parts(op)
     targets = [walk.value(t) for t in ys]  # before `_places`: a y that is a variable is read here
     places = [_places(walk, x) for x in xs]

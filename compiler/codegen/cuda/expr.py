@@ -25,6 +25,7 @@ from staticgraph.compiler.kernel.expr import (
     Scalar,
     missing,
     substitute,
+    subtracts_from_product,
 )
 from staticgraph.compiler.kernel.indices.affine import Affine, bounds
 from staticgraph.compiler.kernel.indices.index import offset
@@ -325,19 +326,9 @@ def _instruction(node: Scalar, operands: list[KnownValue]) -> str:
         texts = [o.text for o in operands]
     if _is_product_of_halves(node):
         return f"wide_mul({', '.join(f'uint32_t({text})' for text in texts)})"
-    if _is_distance(node):
+    if subtracts_from_product(node):
         return f"exact_sub({', '.join(texts)})" if source.size > 2 else apply("sub", source, *texts)
     return apply(node.op, source, *texts)
-
-
-def _is_distance(node: Scalar) -> bool:
-    """True for a floating-point difference whose left operand is a product.
-
-    Its right operand may be the maximum of such products, as in a softmax. Then the product must be rounded
-    as in that maximum, so it must not be fused with the subtraction.
-    """
-    left = node.args[0]
-    return node.op == "sub" and node.dtype.is_floating and isinstance(left, Scalar) and left.op == "mul"
 
 
 def _is_product_of_halves(node: Scalar) -> bool:

@@ -18,7 +18,8 @@ from staticgraph.compiler.codegen.abi import Phase
 from staticgraph.compiler.codegen.gemm.choice import Choice
 from staticgraph.compiler.codegen.gemm.chunks import Grid, OpenPart, split
 from staticgraph.compiler.codegen.gemm.loops import open_sizes, parameters
-from staticgraph.compiler.codegen.gemm.plan import GemmPlan, plan, reused_tiles
+from staticgraph.compiler.codegen.gemm.packed_operands import reused_tiles
+from staticgraph.compiler.codegen.gemm.plan import GemmPlan, plan
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import AnySize, at_most

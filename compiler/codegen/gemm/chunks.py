@@ -34,7 +34,7 @@ def chunks_wanted(nanoseconds: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class IndexRange:
     """The numbers from `start` to before `stop`, of `count` that there are in all.
 
     It may be empty if `count` is open.
@@ -44,13 +44,13 @@ class Span:
     stop: Number
     count: Number
 
-    def blocks(self, w: GemmWriter, size: int, body: Callable[[Span], None]) -> None:
+    def blocks(self, w: GemmWriter, size: int, body: Callable[[IndexRange], None]) -> None:
         """`body` for the span in parts of at most `size`."""
         w.each(
             self.start,
             self.stop,
             size,
-            lambda n: body(Span(n, w.minimum(w.add(n, size), self.stop), self.count)),
+            lambda n: body(IndexRange(n, w.minimum(w.add(n, size), self.stop), self.count)),
         )
 
     def within(self, w: GemmWriter, first: int, count: int, body: Callable[[Number], None]) -> None:
@@ -66,7 +66,7 @@ class Span:
 
 def each_panel(
     w: GemmWriter,
-    span: Span,
+    span: IndexRange,
     panels: Sequence[PanelRun],
     columns: Number,
     body: Callable[[PanelRun, Number, Number, Number], None],
@@ -147,7 +147,7 @@ class Grid:
         """Their number."""
         return math.prod(d.parts for d in self.dimensions)
 
-    def spans(self, w: GemmWriter, unknown: Sequence[Number] = ()) -> list[Span]:
+    def spans(self, w: GemmWriter, unknown: Sequence[Number] = ()) -> list[IndexRange]:
         """Write code for the range that chunk `%chunk` has in every dimension; return the ranges. The open
         dimensions have as many numbers as `unknown` says.
         """
@@ -156,7 +156,7 @@ class Grid:
         for d in reversed(self.dimensions):
             count = counts.pop() if isinstance(d, OpenPart) else d.count
             if d.parts == 1:
-                spans.append(Span(0, count, count))
+                spans.append(IndexRange(0, count, count))
                 continue
             left //= d.parts
             digit = rest if left == 1 else w.value(f"urem i64 {rest}, {d.parts}")
@@ -164,11 +164,13 @@ class Grid:
             if isinstance(d, OpenPart):
                 border = w.mul(digit, count)
                 first, after = (w.quotient(n, d.parts) for n in (border, w.add(border, count)))
-                spans.append(Span(first, after, count))
+                spans.append(IndexRange(first, after, count))
                 continue
             start = w.mul(digit, d.size)
             stop = w.add(start, d.size)
-            spans.append(Span(start, stop if d.count % d.size == 0 else w.minimum(stop, d.count), d.count))
+            spans.append(
+                IndexRange(start, stop if d.count % d.size == 0 else w.minimum(stop, d.count), d.count)
+            )
         return spans[::-1]
 
 

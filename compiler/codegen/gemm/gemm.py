@@ -35,7 +35,7 @@ from functools import partial
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
 from staticgraph.compiler.codegen.gemm.by_rows import by_rows, unpacked_if_few
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
-from staticgraph.compiler.codegen.gemm.chunks import Span, each_panel
+from staticgraph.compiler.codegen.gemm.chunks import IndexRange, each_panel
 from staticgraph.compiler.codegen.gemm.dot import dot_sums
 from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
 from staticgraph.compiler.codegen.gemm.grid import nanoseconds, picoseconds
@@ -218,7 +218,7 @@ class _Generator:
         else:
             self._depth_blocks(cursor, self._columns)
 
-    def _depth_blocks(self, cursor: Cursor, columns: Span) -> None:
+    def _depth_blocks(self, cursor: Cursor, columns: IndexRange) -> None:
         """Loops over the blocks of the sum."""
         w, blocks = self._w, self._plan.blocks
         if self._plan.partial is None:
@@ -269,7 +269,7 @@ class _Generator:
                 cursor = cursor.changed(name, place)
         return cursor, replace(block, counts=tuple(counts))
 
-    def _block(self, cursor: Cursor, columns: Span, block: _Block) -> None:
+    def _block(self, cursor: Cursor, columns: IndexRange, block: _Block) -> None:
         """Pack the block of b if it is the chunk's own, and go through the rows."""
         w, p = self._w, self._plan
         if p.b and not p.b.shared:
@@ -279,7 +279,7 @@ class _Generator:
             cursor = cursor.changed(_B, place)
         each(w, self._others, cursor, lambda here: self._row_tiles(*self._windowed(here, block), columns))
 
-    def _row_tiles(self, cursor: Cursor, block: _Block, columns: Span) -> None:
+    def _row_tiles(self, cursor: Cursor, block: _Block, columns: IndexRange) -> None:
         if self._c.open_rows:
             self._open_row_tiles(cursor, block, columns)
             return
@@ -296,7 +296,7 @@ class _Generator:
             self._tiles.within(self._w, first, run.count, tile)
             first += run.count
 
-    def _open_row_tiles(self, cursor: Cursor, block: _Block, columns: Span) -> None:
+    def _open_row_tiles(self, cursor: Cursor, block: _Block, columns: IndexRange) -> None:
         """The full tiles of the span, and smaller ones for the rows after all full tiles if it ends there."""
         w, c, span = self._w, self._c, self._tiles
         full, *smaller = self._plan.tiling.rows
@@ -360,7 +360,7 @@ class _Generator:
         return out
 
     def _panels(
-        self, cursor: Cursor, tile: Number, rows: int, inside: Inside, columns: Span, block: _Block
+        self, cursor: Cursor, tile: Number, rows: int, inside: Inside, columns: IndexRange, block: _Block
     ) -> None:
         """Panels of columns: call the micro-kernels, those that pack b for the first tile of rows."""
         w, p = self._w, self._plan

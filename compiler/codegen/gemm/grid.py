@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from staticgraph.compiler.codegen.gemm.chunks import ChunkPart, Grid, OpenPart, chunks_wanted, cut, split
+from staticgraph.compiler.codegen.gemm.packed_operands import PANELS
 from staticgraph.compiler.codegen.gemm.tiles import Tiling
 from staticgraph.compiler.graph.sizes import MANY, NOMINAL, AnySize, Size, estimate
 from staticgraph.compiler.kernel.contraction import Contraction, count
@@ -12,7 +13,7 @@ from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.machine import CPU
 
 COLUMN_CHUNKS = 16  # enough for few threads
-PANELS = 4  # that a packed tile of a is used for, at least
+
 _OPEN_SCALE = 4  # chunks are made for an open size this many times its estimate
 _OPEN_CHUNKS = 16  # of a sum of open length
 _EVEN_PARTS = 16  # of an open dimension, where another one can be cut as well

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS
-from staticgraph.compiler.codegen.gemm.chunks import Span
+from staticgraph.compiler.codegen.gemm.chunks import IndexRange
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.contraction import Access, Contraction
@@ -54,7 +54,7 @@ class Cursor:
 
 
 def each(
-    w: GemmWriter, indices: Sequence[tuple[Index, Span]], cursor: Cursor, body: Callable[[Cursor], None]
+    w: GemmWriter, indices: Sequence[tuple[Index, IndexRange]], cursor: Cursor, body: Callable[[Cursor], None]
 ) -> None:
     """`body` for all values of the indices in their spans."""
     if not indices:

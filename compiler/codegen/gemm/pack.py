@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from staticgraph.compiler.codegen.abi import Phase
-from staticgraph.compiler.codegen.gemm.chunks import Span, chunks_wanted, cut, each_panel
+from staticgraph.compiler.codegen.gemm.chunks import IndexRange, chunks_wanted, cut, each_panel
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream, read_lanes
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan
@@ -60,7 +60,7 @@ def pack_span(
     counts: Sequence[Number],
     source: str,
     target: str,
-    span: Span,
+    span: IndexRange,
     first: Number,
 ) -> None:
     """Pack the panels of a span, `counts` steps along each index of the sum. `target` is the place of panel

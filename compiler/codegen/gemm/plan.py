@@ -11,8 +11,15 @@ from dataclasses import replace
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import Grid, OpenPart
 from staticgraph.compiler.codegen.gemm.dot import MOST_ROWS, dot_tiling
-from staticgraph.compiler.codegen.gemm.grid import COLUMN_CHUNKS, PANELS, grid_of
+from staticgraph.compiler.codegen.gemm.grid import COLUMN_CHUNKS, grid_of
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
+from staticgraph.compiler.codegen.gemm.packed_operands import (
+    SAME_SETS,
+    TURNS,
+    is_far,
+    packed_operands,
+    rows_share_lines,
+)
 from staticgraph.compiler.codegen.gemm.prefetch import Later
 from staticgraph.compiler.codegen.gemm.rows import row_tiling, rows_pay
 from staticgraph.compiler.codegen.gemm.scratch import Packed, Scratch, numbers, overlaps
@@ -27,7 +34,6 @@ from staticgraph.compiler.codegen.gemm.tiles import (
     choose_open_columns,
     depth_blocks,
     open_rows,
-    pages_apart,
     panels,
     whole_pieces,
 )
@@ -43,17 +49,7 @@ _BLOCK_BYTES = 3072  # of one column of a block of b
 # Of a block of b, by number of registers: each tile of rows reads it all. Tiles in 32 registers have so many
 # rows that a shared cache is fast enough; those in 16 want it in the second-level cache.
 _CACHED_BYTES = {32: 2 * 1024 * 1024, 16: 512 * 1024}
-# By number of registers as well: a smaller b is read as it lies, and so is one whose rows are no further
-# apart. Where tiles have few rows, they read it so often that all but the nearest cache is too slow.
-_PACKED_BYTES, _NEAR_BYTES = {32: 96 * 1024, 16: 32 * 1024}, {32: 512, 16: 0}
-# Fewer tiles of rows than this do not pay for packing b. Panels of whole cache lines, of so many bytes, can
-# be read more often as they lie, because micro-kernels ask for them ahead of time; not where rows of b are
-# whole pages apart and fight for the same places in the cache.
-_REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 4, 128
-_FAR_STEPS = 256  # bytes; a reads a small part of each of many cache lines
-_SAME_SETS = 2048  # bytes apart, few places in the nearest cache are left
 _SAME_SETS_BLOCK = 512  # steps of a sum: of those a panel of b stays in the second-level cache as it lies
-_TURNS = 4  # tiles of rows, at least, while which the next panel of b can be asked for
 _FEW_ROWS = 256  # packing b is a good part of the work
 # Operands of a sum of open length cannot be packed ahead. So its blocks are shorter, and its chunks few
 # and as wide as the result: what they read stays in the second-level cache.
@@ -131,33 +127,18 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         for n, i in enumerate(inside)
     ]
 
-    others = math.prod(map(count, c.other_outer))
-    pack_a = pack_b = False
-    if along is Along.COLUMNS:
-        must = c.b.step(c.lanes) != 1
-        pack_b = _packs_b(c, tiling, tiling.tile_count * others, target.registers)
-        pack_b = must or (pack_b if choice.pack_b is None else choice.pack_b)
-        pack_a = tiling.panel_count >= PANELS and _packs_a(c, pack_b)
-        pack_a = _can_pack_a(c) and (pack_a if choice.pack_a is None else choice.pack_a)
-        if c.open_sum and not split:  # packed operands are blocks of the sum
-            pack_a = pack_b = False
-    far = pack_b and _far(c, tiling.tile_count * others)
+    tiles, whole = tiling.tile_count * math.prod(map(count, c.other_outer)), c.open_sum and not split
+    pack_a, pack_b = packed_operands(c, along, tiling, tiles, target.registers, choice, whole)
+    far = pack_b and is_far(c, tiles)
     read, grid = grid_of(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
     columns, *rest = grid.dimensions[len(c.outer_of_b) :]
     column_size = tiling.panel_count if isinstance(columns, OpenPart) else columns.size
     counts = [*map(count, c.other_outer), tiling.tile_count]
     sizes = [n if isinstance(d, OpenPart) else d.size for n, d in zip(counts, rest, strict=True)]
-    fixed = not any(isinstance(n, Size) for n in c.b.steps.values())
-    turns = math.prod(sizes) if far and fixed and all(d.parts == 1 for d in rest) else 0
-    turns = min(turns, max(_TURNS, _least_tiles(c, tiling))) if c.open_outer else turns
-    block = max(1, _CACHED_BYTES[target.registers] // (block_depth * tiling.pitch * size))
-    several = math.prod(sizes) > 1
-    if choice.single is not None:
-        block = 1 if choice.single else column_size
-    if c.open_columns and pack_b:
-        block = max(1, min(block, _OPEN_PANEL_BYTES // (block_depth * tiling.pitch * size)))
-    else:
-        block = 1 if turns else block if several and column_size > block * 5 // 4 else 0
+    turns = _turns(c, tiling, sizes) if far and all(d.parts == 1 for d in rest) else 0
+    panel_bytes = block_depth * tiling.pitch * size
+    block = _panels_in_block(c, pack_b, panel_bytes, column_size, sizes, target.registers, choice.single)
+    block = 1 if turns and not (c.open_columns and pack_b) else block
 
     scratch, a, b = Scratch(reserved), None, None
     if pack_b:
@@ -168,7 +149,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     alone = b is not None and not b.shared and all(d.parts == 1 for d in rest)
     first_packs = alone and c.b.step(c.lanes) == 1 and not c.limits
     if pack_a:
-        shares = (columns.parts > 1 or _apart(c)) and not c.limits and not overlaps(c, c.a, c.rows)
+        shares = (columns.parts > 1 or rows_share_lines(c)) and not c.limits and not overlaps(c, c.a, c.rows)
         shares = shares and not (c.open_sum or any(map(c.a.step, c.open_outer)))
         runs = tuple(PanelRun(r.start, r.count, whole_pieces(r.size, lanes)) for r in tiling.rows)
         a = scratch.packed(c, c.a, c.rows, runs, None if shares else inside, block_depth)
@@ -196,6 +177,32 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         private_bytes=scratch.private,
         shared_bytes=scratch.shared,
     )
+
+
+def _turns(c: Contraction, tiling: Tiling, sizes: list[int]) -> int:
+    """The number of tiles of rows while which the next panel of b is asked for."""
+    if any(isinstance(step, Size) for step in c.b.steps.values()):
+        return 0
+    turns = math.prod(sizes)
+    return min(turns, max(TURNS, _least_tiles(c, tiling))) if c.open_outer else turns
+
+
+def _panels_in_block(
+    c: Contraction,
+    pack_b: bool,
+    panel_bytes: int,
+    panel_count: int,
+    sizes: list[int],
+    registers: int,
+    single: bool | None,
+) -> int:
+    """The number of panels of b that all tiles of rows read before the next ones; 0 for all of them."""
+    block = max(1, _CACHED_BYTES[registers] // panel_bytes)
+    if single is not None:
+        block = 1 if single else panel_count
+    if c.open_columns and pack_b:
+        return max(1, min(block, _OPEN_PANEL_BYTES // panel_bytes))
+    return block if math.prod(sizes) > 1 and panel_count > block * 5 // 4 else 0
 
 
 def _is_open(index: Index) -> bool:
@@ -285,7 +292,7 @@ def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlock
     limited = min((c.k.index(x.k) for x in c.limits), default=len(extents))
     if c.open is not None and _kept(c) is None:
         largest = c.depth  # there is no memory for unfinished sums of an open number of results
-    if c.open_rows and c.k and c.b.step(c.k[-1]) * c.b.dtype.size % _SAME_SETS == 0:
+    if c.open_rows and c.k and c.b.step(c.k[-1]) * c.b.dtype.size % SAME_SETS == 0:
         largest = min(largest, _SAME_SETS_BLOCK)
     if along is not Along.COLUMNS or limited == 0 or c.depth <= largest * 3 // 2:
         return DepthBlocks(0, extents[0] if extents else 1), False
@@ -297,52 +304,10 @@ def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlock
     return blocks, blocks.level > 0 or blocks.size < extents[0]
 
 
-def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool:
-    """True if b must be packed, or should be.
-
-    It must be if it has no unit step along the lanes. It should be if it is used often enough, and is either
-    large, with rows far apart, or narrower than the sums.
-    """
-    large = c.column_count * c.depth * c.dtype.size > _PACKED_BYTES[registers]
-    near = bool(c.k) and abs(c.b.step(c.k[-1])) * c.b.dtype.size <= _NEAR_BYTES[registers]
-    narrow = c.b.dtype.size < c.dtype.size  # packed, elements are converted once
-    fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
-    reused = tiles >= reused_tiles(c, tiling)
-    if c.open_sum and registers == 32:
-        both = all(x.step(c.k[-1]) * x.dtype.size % _SAME_SETS == 0 for x in (c.a, c.b))
-        return c.b.step(c.lanes) != 1 or fights or both
-    return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
-
-
-def reused_tiles(c: Contraction, tiling: Tiling) -> int:
-    """The number of tiles of rows for which it pays to pack b."""
-    wide = c.b.dtype.size == c.dtype.size and tiling.pitch * c.dtype.size >= _WIDE_PANEL
-    fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
-    return _REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED
-
-
-def _far(c: Contraction, tiles: int) -> bool:
-    """True if a packed b comes from memory, and can be prefetched while the panel before it is multiplied."""
-    far = c.size(c.b) * c.b.dtype.size >= CPU.near_bytes
-    walked = (
-        len(c.k) == 1
-        and not c.limits
-        and (c.open is None or _opens_outermost(c))
-        and not c.open_columns
-        and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
-    )
-    return far and walked and tiles >= _TURNS
-
-
 def _least_tiles(c: Contraction, tiling: Tiling) -> int:
     """The number of tiles of rows for each value of an open size."""
     others = math.prod(content(i.extent) for i in c.other_outer)
     return others * (c.row_unit // tiling.rows[0].size if c.open_rows else tiling.tile_count)
-
-
-def _opens_outermost(c: Contraction) -> bool:
-    """True if only the outermost one of the indices that go through b again is open."""
-    return c.open_outer == tuple(i for i in (*c.other_outer[:1], c.rows) if i is not None)[:1]
 
 
 def _rows_stay(c: Contraction, tiling: Tiling) -> bool:
@@ -350,30 +315,6 @@ def _rows_stay(c: Contraction, tiling: Tiling) -> bool:
     chunks = tiling.panel_count * math.prod(map(count, c.outer_of_b))
     rows = c.row_count * math.prod(map(count, c.other_outer))
     return rows <= _FEW_ROWS and c.size(c.a) * c.a.dtype.size <= CPU.near_bytes and chunks >= COLUMN_CHUNKS
-
-
-def _packs_a(c: Contraction, pack_b: bool) -> bool:
-    """True if a should be packed.
-
-    Packing pays if the tiles of a are spread over many cache lines. It also pays if a has a narrower dtype
-    than the sums, since its elements are then converted only once.
-    """
-    narrow = c.a.dtype.size < c.dtype.size and 1 in (c.a.step(c.rows), c.a.step(c.k[-1] if c.k else None))
-    if c.open_sum and not narrow:
-        step = c.a.step(c.k[-1]) * c.a.dtype.size
-        return _can_pack_a(c) and _apart(c) and step % _SAME_SETS == 0 and not pack_b
-    return _can_pack_a(c) and (_apart(c) or narrow)
-
-
-def _can_pack_a(c: Contraction) -> bool:
-    """True if tiles of a may be packed: all of their rows have all products, and no lane moves them."""
-    return c.rows is not None and not c.a.step(c.lanes) and all(x.place is not c.rows for x in c.limits)
-
-
-def _apart(c: Contraction) -> bool:
-    """True if neighbouring rows of a share cache lines, and steps of the sum do not."""
-    step = c.a.step(c.k[-1] if c.k else None)
-    return c.a.step(c.rows) == 1 and step * c.a.dtype.size >= _FAR_STEPS
 
 
 def stream(access: Access, c: Contraction, inside: tuple[Index, ...]) -> Stream:

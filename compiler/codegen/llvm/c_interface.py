@@ -45,7 +45,7 @@ class StateCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EntryPoint:
     """A function of the interface: what is in each slot of the table, and what is done after the step.
 
     `needed` are the parameters that must not be null. `advances` are counters of 64 bits, and what is added.
@@ -91,7 +91,7 @@ class SharedPool:
         return pool_layout.POOL_BYTES + ALIGNMENT - 1 + self.helpers * self.private
 
 
-def entry(function: Entry, state: CState) -> Code:
+def entry(function: EntryPoint, state: CState) -> Code:
     """The definition of a function of the interface."""
     writer = Emitter()
     refuse_null(writer, ["%self", *(f"%p{n}" for n in function.needed)])
@@ -115,7 +115,7 @@ def enter_state(writer: Emitter, state: CState, workspace: Place, not_ready: int
     writer.line(f"%workspace = inttoptr i64 {_aligned(writer, workspace)} to ptr")
 
 
-def call_step(writer: Emitter, function: Entry, number: Callable[[AnySize], str] = str) -> None:
+def call_step(writer: Emitter, function: EntryPoint, number: Callable[[AnySize], str] = str) -> None:
     """Fill the table, call the step, and keep what it leaves. `number` gives a size as an operand."""
     for slot, place in enumerate(function.slots):
         target = address(writer, Place(WORKSPACE, 8 * slot))

@@ -7,11 +7,9 @@ their loops. A value is single while all lanes agree on it and becomes a vector 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
-from staticgraph.compiler.codegen.llvm.functions import each_lane_in_turn
 from staticgraph.compiler.codegen.llvm.scalar import apply, convert
 from staticgraph.compiler.codegen.llvm.site import Site, constant
 from staticgraph.compiler.codegen.llvm.text import Emitter, register_type, splat, suffix, vector
@@ -28,6 +26,7 @@ from staticgraph.compiler.kernel.expr import (
     Scalar,
     ScalarParameter,
     missing,
+    subtracts_from_product,
 )
 from staticgraph.compiler.kernel.indices.affine import bounds
 from staticgraph.compiler.kernel.lower_functions import approximation_of
@@ -213,7 +212,7 @@ class ExprPrinter:
             return self.emitter.value(f"select i1 {values[0].text}, {site.type} {a}, {site.type} {b}")
         else:
             operands = [self.spread(v, dtype) for v, dtype in zip(values, dtypes, strict=True)]
-        if _is_distance(node):
+        if subtracts_from_product(node):
             return site.value(f"fsub {site.type} {operands[0]}, {operands[1]}")
         if node.op in CONVERSIONS:
             return convert(site, node.op, operands[0], node.dtype)
@@ -249,6 +248,10 @@ class ExprPrinter:
         for need in _far_function(name, node.op, node.dtype):
             self.emitter.need(need)
         text = value.text if site.lanes == 1 else self.spread(value, node.dtype)
+        from staticgraph.compiler.codegen.llvm.functions import (
+            each_lane_in_turn,  # few kernels have functions
+        )
+
         return each_lane_in_turn(site, name, text)
 
     def _is_lane_number(self, node: Scalar) -> bool:
@@ -284,17 +287,6 @@ def _has_rare_branch(node: Scalar) -> bool:
         return False
     form = approximation_of(node.args[2].op)
     return form is not None and form.far is not None
-
-
-@functools.cache
-def _is_distance(node: Scalar) -> bool:
-    """True for a floating-point difference whose left operand is a product.
-
-    Its right operand may be the maximum of such products, as in a softmax. Then the product must be rounded
-    as in that maximum, so it must not be fused with the subtraction.
-    """
-    left = node.args[0]
-    return node.op == "sub" and node.dtype.is_floating and isinstance(left, Scalar) and left.op == "mul"
 
 
 def _far_function(name: str, op: str, dtype: DType) -> tuple[str, ...]:

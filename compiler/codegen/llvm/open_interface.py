@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     NO_POINTER,
     NOT_READY,
     CState,
-    Entry,
+    EntryPoint,
     Place,
     address,
     call_step,
@@ -39,7 +39,7 @@ _CONDITION = {"==": "ne", "!=": "eq", "<": "sge", ">=": "slt"}  # under which a 
 
 
 @dataclass(frozen=True, slots=True)
-class OpenProgram:
+class OpenCProgram:
     """One program of a function, and the sizes that it takes.
 
     Attributes:
@@ -55,7 +55,7 @@ class OpenProgram:
         shapes: Shapes of the outputs whose size the second function tells.
     """
 
-    entry: Entry
+    entry: EntryPoint
     axes: tuple[AnySize, ...]
     guards: tuple[tuple[Size, str], ...]
     blocks: tuple[AnySize, ...]
@@ -77,7 +77,7 @@ class SizeInArray:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenEntry:
+class OpenEntryPoint:
     """A function of the interface that takes sizes. `sizes_name` is the one that tells what follows.
 
     `read`: the sizes that are elements of inputs, which come after the others.
@@ -85,7 +85,7 @@ class OpenEntry:
 
     name: str
     sizes_name: str
-    programs: tuple[OpenProgram, ...]
+    programs: tuple[OpenCProgram, ...]
     read: tuple[SizeInArray, ...] = ()
 
     @property
@@ -108,7 +108,7 @@ class OpenEntry:
         return sorted({size.array for size in self.read})
 
 
-def open_functions(function: OpenEntry, state: CState) -> tuple[list[Code], list[Code]]:
+def open_functions(function: OpenEntryPoint, state: CState) -> tuple[list[Code], list[Code]]:
     """Return the definitions of the functions of the interface, and those of what they call."""
     first_program = function.programs[0]
     arrays = [f"ptr %p{n}" for n in range(first_program.entry.parameters)]
@@ -119,7 +119,7 @@ def open_functions(function: OpenEntry, state: CState) -> tuple[list[Code], list
     inner: list[Code] = []
 
     def choose(
-        name: str, parameters: Sequence[str], write: Callable[[Emitter, OpenProgram], None]
+        name: str, parameters: Sequence[str], write: Callable[[Emitter, OpenCProgram], None]
     ) -> Emitter:
         writer = Emitter()
         _read(writer, function)
@@ -157,7 +157,7 @@ def open_functions(function: OpenEntry, state: CState) -> tuple[list[Code], list
     return exported, inner
 
 
-def _read(writer: Emitter, function: OpenEntry) -> None:
+def _read(writer: Emitter, function: OpenEntryPoint) -> None:
     """Read the sizes that are elements of inputs, which may be at any address."""
     refuse_null(writer, [f"%p{n}" for n in function.sized])
     for number, size in enumerate(function.read, len(function.given)):
@@ -168,7 +168,7 @@ def _read(writer: Emitter, function: OpenEntry) -> None:
         writer.line(f"%s{number} = {wide} {found}{'' if bytes == 8 else ' to i64'}")
 
 
-def _run(writer: Emitter, program: OpenProgram, state: CState) -> None:
+def _run(writer: Emitter, program: OpenCProgram, state: CState) -> None:
     sizes, total = _checked(writer, program)
     refuse_null(writer, ["%self", _SPACE])
     return_if(writer, writer.value(f"icmp ult i64 %bytes, {total}"), SMALL_WORKSPACE)
@@ -183,7 +183,7 @@ def _run(writer: Emitter, program: OpenProgram, state: CState) -> None:
     call_step(writer, program.entry, sizes.value)
 
 
-def _tell(writer: Emitter, program: OpenProgram) -> None:
+def _tell(writer: Emitter, program: OpenCProgram) -> None:
     """Store shapes and bytes where the caller asks for them."""
     sizes, total = _checked(writer, program)
     shapes = [(f"%d{n}", shape) for n, shape in enumerate(program.shapes)]
@@ -198,7 +198,7 @@ def _tell(writer: Emitter, program: OpenProgram) -> None:
         writer.start(done)
 
 
-def _checked(writer: Emitter, program: OpenProgram) -> tuple[_Sizes, str]:
+def _checked(writer: Emitter, program: OpenCProgram) -> tuple[_Sizes, str]:
     """Refuse sizes that the program does not take. Returns sizes, and the bytes of the workspace."""
     symbols: dict[str, str] = {}
     follow: list[tuple[str, Size]] = []

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from staticgraph.compiler.codegen.llvm.functions import float_remainder, integer_power
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, bool_, float16, float32, float64
@@ -208,6 +207,18 @@ def _quotient(site: Site, a: str, b: str) -> str:
     return round_half(site, quotient) if site.dtype is float16 else quotient
 
 
+def _float_remainder(site: Site, a: str, b: str) -> str:
+    from staticgraph.compiler.codegen.llvm.functions import float_remainder  # few kernels have functions
+
+    return float_remainder(site, a, b)
+
+
+def _integer_power(site: Site, a: str, b: str) -> str:
+    from staticgraph.compiler.codegen.llvm.functions import integer_power
+
+    return integer_power(site, a, b)
+
+
 def _truncdiv(site: Site, a: str, b: str) -> str:
     if site.dtype.is_floating:
         return site.intrinsic("trunc", _quotient(site, a, b))
@@ -216,7 +227,7 @@ def _truncdiv(site: Site, a: str, b: str) -> str:
 
 def _truncmod(site: Site, a: str, b: str) -> str:
     if site.dtype.is_floating:
-        return float_remainder(site, a, b)
+        return _float_remainder(site, a, b)
     return _truncated(site, a, b)[1]
 
 
@@ -240,7 +251,7 @@ def _floordiv(site: Site, a: str, b: str) -> str:
 
 def _floormod(site: Site, a: str, b: str) -> str:
     if site.dtype.is_floating:
-        remainder = float_remainder(site, a, b)
+        remainder = _float_remainder(site, a, b)
         below = site.compare("olt", remainder, site.const(0))
         opposite = site.of(bool_).op("xor", below, site.compare("olt", b, site.const(0)))
         shifted = site.select(opposite, apply(site, "add", remainder, b), remainder)
@@ -295,7 +306,7 @@ SEQUENCES: dict[str, Sequence] = {
     "floormod": _floormod,
     "truncdiv": _truncdiv,
     "truncmod": _truncmod,
-    "pow": integer_power,
+    "pow": _integer_power,
     "minimum": _extremum("olt"),
     "maximum": _extremum("ogt"),
     "fma": _fma,

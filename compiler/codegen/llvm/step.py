@@ -22,7 +22,7 @@ from staticgraph.compiler.codegen.abi import (
     HostCallSegment,
     KernelCall,
     LoopSegment,
-    Part,
+    PhaseWork,
     RegionSegment,
     RequireSegment,
     Segment,
@@ -80,7 +80,7 @@ def step(
 
     >>> from staticgraph.compiler.codegen.abi import Phase
     >>> phase = Phase(Code("kernel", ""))
-    >>> region = RegionSegment(((Part((KernelCall(phase, (BufferRef(0, 64),), BufferRef(1)),)),),), 9.0)
+    >>> region = RegionSegment(((PhaseWork((KernelCall(phase, (BufferRef(0, 64),), BufferRef(1)),)),),), 9.0)
     >>> code = step([region], BufferRef(3), BufferRef(2), BufferRef(4))
     >>> print(code.text.partition("entry:")[2].strip())
     %v1 = getelementptr ptr, ptr %table, i64 2
@@ -312,7 +312,7 @@ def _counts(writer: StepFunction, region: RegionSegment, work: str) -> str:
     return counts
 
 
-def _phase(writer: StepFunction, parts: Sequence[Part], time: Size | None = None) -> str:
+def _phase(writer: StepFunction, parts: Sequence[PhaseWork], time: Size | None = None) -> str:
     """Write the function that does one chunk of a phase; its symbol. If `time` turns out to be little, there
     is one chunk, which does all.
     """
@@ -335,7 +335,7 @@ def _phase(writer: StepFunction, parts: Sequence[Part], time: Size | None = None
     return writer.define(function, "ptr %table, i64 %chunk, ptr %private")
 
 
-def _chunk(writer: StepFunction, parts: Sequence[Part]) -> None:
+def _chunk(writer: StepFunction, parts: Sequence[PhaseWork]) -> None:
     """One chunk of a phase."""
     small = sum(_amount(work) for part in parts for work in part.work) <= _LIMIT
     first: AnySize = 0
@@ -355,7 +355,7 @@ def _chunk(writer: StepFunction, parts: Sequence[Part]) -> None:
         writer.start(done)
 
 
-def _chunks(writer: StepFunction, part: Part, little: str) -> None:
+def _chunks(writer: StepFunction, part: PhaseWork, little: str) -> None:
     """One chunk of the only call of a phase, or all of them if there is `little` to do."""
     (call,) = part.work
     assert isinstance(call, KernelCall), call
@@ -368,7 +368,7 @@ def _chunks(writer: StepFunction, part: Part, little: str) -> None:
         writer.call("void", call.phase.code.name, *operands, ("i64", values.index))
 
 
-def _part(writer: StepFunction, part: Part, first: AnySize, inline: bool) -> None:
+def _part(writer: StepFunction, part: PhaseWork, first: AnySize, inline: bool) -> None:
     """The chunk of a part, whose first one has the number `first` in its phase."""
     if part.chunks == 1 and inline:
         _in_order(writer, part.work, "%private")

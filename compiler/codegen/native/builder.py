@@ -19,7 +19,7 @@ from typing import Any
 from staticgraph.compiler.codegen.llvm.text import NAME, Code, Emitter
 from staticgraph.compiler.codegen.llvm.text import function as with_symbol
 from staticgraph.compiler.codegen.native.c_types import BOOL, INT64, VOID, TypeKind, pointer
-from staticgraph.compiler.codegen.native.values import Operand, Value, operand
+from staticgraph.compiler.codegen.native.values import Operand, Register, operand
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -29,20 +29,20 @@ Body = Callable[..., None]
 class Locals:
     """Variables that change: `at.run = at.run.next`."""
 
-    def __init__(self, writer: Writer, initial: dict[str, Value]) -> None:
+    def __init__(self, writer: Writer, initial: dict[str, Register]) -> None:
         self.__dict__["_writer"] = writer
         for name, value in initial.items():
             writer.present[self, name] = value
 
-    def __getattr__(self, name: str) -> Value:
+    def __getattr__(self, name: str) -> Register:
         return self._writer.present[self, name]
 
     def __setattr__(self, name: str, value: Operand) -> None:
         kind = self._writer.present[self, name]._kind
-        self._writer.present[self, name] = Value(self._writer, kind, operand(kind, value))
+        self._writer.present[self, name] = Register(self._writer, kind, operand(kind, value))
 
 
-Present = dict[tuple[Locals, str], Value]
+Present = dict[tuple[Locals, str], Register]
 
 
 @dataclass(slots=True)
@@ -77,29 +77,29 @@ class Writer:
         if self._reachable:
             self._emitter.line(text)
 
-    def value(self, kind: TypeKind, text: str) -> Value:
+    def value(self, kind: TypeKind, text: str) -> Register:
         """Append an instruction with a result."""
         name = self._emitter.reserve()
         self.line(f"{name} = {text}")
-        return Value(self, kind, name)
+        return Register(self, kind, name)
 
-    def constant(self, kind: TypeKind, value: Operand) -> Value:
+    def constant(self, kind: TypeKind, value: Operand) -> Register:
         """Return a constant of a type."""
-        return Value(self, kind, operand(kind, value))
+        return Register(self, kind, operand(kind, value))
 
-    def locals(self, **initial: Value) -> Locals:
+    def locals(self, **initial: Register) -> Locals:
         """Variables that change, with their first values."""
         return Locals(self, initial)
 
-    def stack(self, kind: TypeKind, count: Operand = 1) -> Value:
+    def stack(self, kind: TypeKind, count: Operand = 1) -> Register:
         """Memory for `count` elements until the function returns."""
-        if isinstance(count, Value):
+        if isinstance(count, Register):
             return self.value(pointer(kind), f"alloca {kind.llvm}, i64 {operand(INT64, count)}, align 8")
         name = self._emitter.reserve()
         self._stack.append(f"  {name} = alloca [{count} x {kind.llvm}], align 8")
-        return Value(self, pointer(kind), name)
+        return Register(self, pointer(kind), name)
 
-    def select(self, condition: Value, one: Value, other: Operand) -> Value:
+    def select(self, condition: Register, one: Register, other: Operand) -> Register:
         """`condition ? one : other`, after both were computed."""
         kind = one._kind
         text = f"{kind.llvm} {one._text}, {kind.llvm} {operand(kind, other)}"
@@ -107,16 +107,16 @@ class Writer:
 
     def call(
         self, result: TypeKind, parameters: Sequence[TypeKind], function: str, arguments: Sequence[Operand]
-    ) -> Value:
+    ) -> Register:
         """Call a function by its address or symbol."""
         pairs = zip(parameters, arguments, strict=True)
         told = ", ".join([f"{kind.llvm} {operand(kind, value)}" for kind, value in pairs])
         if result != VOID:
             return self.value(result, f"call {result.llvm} {function}({told})")
         self.line(f"call void {function}({told})")
-        return Value(self, VOID, "")
+        return Register(self, VOID, "")
 
-    def copy(self, target: Value, source: Value, size: int) -> None:
+    def copy(self, target: Register, source: Register, size: int) -> None:
         """Copy `size` bytes between addresses that do not overlap."""
         self._emitter.copy(target._text, source._text, size)
 
@@ -134,7 +134,7 @@ class Writer:
         self._reachable = False
 
     @contextmanager
-    def if_(self, condition: Value) -> Iterator[None]:
+    def if_(self, condition: Register) -> Iterator[None]:
         """Run the body if `condition` is true."""
         inside, after = _Label(self), _Label(self)
         self._fork(condition, inside, after)
@@ -171,13 +171,13 @@ class Writer:
             yield
 
     @contextmanager
-    def while_(self, condition: Callable[[], Value]) -> Iterator[None]:
+    def while_(self, condition: Callable[[], Register]) -> Iterator[None]:
         """Repeat the body as long as `condition`, which is computed before each iteration, is true."""
         with self._repeat(condition):
             yield
 
     @contextmanager
-    def range(self, count: Value, start: Operand = 0) -> Iterator[Value]:
+    def range(self, count: Register, start: Operand = 0) -> Iterator[Register]:
         """Run the body for each number from `start` to `count - 1`."""
         at = self.locals(i=self.constant(count._kind, start))
 
@@ -189,7 +189,7 @@ class Writer:
         del self.present[at, "i"]
 
     @contextmanager
-    def each(self, array: Value, count: Operand) -> Iterator[Any]:
+    def each(self, array: Register, count: Operand) -> Iterator[Any]:
         """Run the body for each element of an array."""
         with self.range(self.constant(INT64, count)) as i:
             yield array[i]
@@ -227,7 +227,7 @@ class Writer:
             self._emitter.branch(label.name)
             label.edges.append((self._emitter.block, dict(self.present)))
 
-    def _fork(self, condition: Value, one: _Label, other: _Label) -> None:
+    def _fork(self, condition: Register, one: _Label, other: _Label) -> None:
         """End the block: `one` is next if `condition` is true, else `other`."""
         if self._reachable:
             self._emitter.branch_if(operand(BOOL, condition), one.name, other.name)
@@ -247,14 +247,14 @@ class Writer:
             if all(name in present for _, present in others)
         }
 
-    def _merged(self, name: tuple[Locals, str], value: Value, label: _Label) -> Value:
+    def _merged(self, name: tuple[Locals, str], value: Register, label: _Label) -> Register:
         if all(present[name]._text == value._text for _, present in label.edges):
             return value
         return self.value(value._kind, _phi(name, value._kind, label))
 
     @contextmanager
     def _repeat(
-        self, condition: Callable[[], Value] | None = None, advance: Callable[[], None] | None = None
+        self, condition: Callable[[], Register] | None = None, advance: Callable[[], None] | None = None
     ) -> Iterator[None]:
         """A loop; `advance` is done between iterations."""
         head, inside, following, after = (_Label(self) for _ in range(4))
@@ -262,7 +262,7 @@ class Writer:
         self._emitter.start(head.name)
         start = len(self._emitter.lines)
         names = {name: self._emitter.reserve() for name in self.present}
-        self.present = {name: Value(self, v._kind, names[name]) for name, v in self.present.items()}
+        self.present = {name: Register(self, v._kind, names[name]) for name, v in self.present.items()}
         phis = dict(self.present)
         if condition is not None:
             self._fork(condition(), inside, after)
@@ -305,7 +305,7 @@ class NativeFunction:
         self._result, self._parameters, self._exported = result, parameters, exported
         self._codes: dict[CpuTarget | None, Code] = {}
 
-    def __call__(self, w: Writer, *arguments: Operand) -> Value:
+    def __call__(self, w: Writer, *arguments: Operand) -> Register:
         """Call the function."""
         code = self.code(w.target)
         if self._exported:
@@ -325,7 +325,7 @@ class NativeFunction:
         w = Writer(self._result, target)
         names = self._body.__code__.co_varnames[1:]
         pairs = [*zip(names, self._parameters, strict=False)]
-        self._body(w, *(Value(w, kind, f"%{name}") for name, kind in pairs))
+        self._body(w, *(Register(w, kind, f"%{name}") for name, kind in pairs))
         told = ", ".join(f"{kind.llvm} %{name}" for name, kind in pairs)
         if self._exported:
             return with_symbol(w.finish(f"define {self._result.llvm} {NAME}({told})"), w.needs)
@@ -351,7 +351,7 @@ class External:
     result: TypeKind
     parameters: tuple[TypeKind, ...] = ()
 
-    def __call__(self, w: Writer, *arguments: Operand) -> Value:
+    def __call__(self, w: Writer, *arguments: Operand) -> Register:
         """Call the function."""
         told = ", ".join(kind.llvm for kind in self.parameters)
         w.need(f"declare {self.result.llvm} @{self.name}({told})")

@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen.native.c_types import (
     pointer,
 )
 from staticgraph.compiler.codegen.native.collective_layout import KINDS, Collectives
-from staticgraph.compiler.codegen.native.values import Value
+from staticgraph.compiler.codegen.native.values import Register
 from staticgraph.compiler.codegen.native.watch import handle_signals
 
 _WATCH = pointer(WatchState)
@@ -27,7 +27,7 @@ _HOST = function_pointer(INT32, INT32, ADDRESS)
 
 
 def _begun(
-    w: Writer, mpi: Value, at: Value, kind: str, count: Value, element: Value | int, how: Value | int
+    mpi: Register, at: Register, kind: str, count: Register, element: Register | int, how: Register | int
 ) -> None:
     """Note what is begun now, for the others if this run fails."""
     total, note = mpi.begun, mpi.notes[at]
@@ -36,7 +36,7 @@ def _begun(
     note.count, note.element, note.how = count, element, how
 
 
-def _done(w: Writer, mpi: Value, status: Value) -> None:
+def _done(w: Writer, mpi: Register, status: Register) -> None:
     """Keep the error of a call, and return if there is one."""
     mpi.error = status.to(INT64)
     w.return_(status)
@@ -50,16 +50,16 @@ def _combining(name: str) -> NativeFunction:
 
     def begin(
         w: Writer,
-        watch: Value,
-        at: Value,
-        source: Value,
-        target: Value,
-        count: Value,
-        type: Value,
-        combine: Value,
+        watch: Register,
+        at: Register,
+        source: Register,
+        target: Register,
+        count: Register,
+        type: Register,
+        combine: Register,
     ) -> None:
         mpi = watch.collectives.to(pointer(Collectives))
-        _begun(w, mpi, at, name, count, type, combine)
+        _begun(mpi, at, name, count, type, combine)
         element, op, size = mpi.types[type], mpi.combiners[combine], count.to(INT32)
         call = getattr(mpi, name)
         _done(w, mpi, call(source, target, size, element, op, mpi.comm, mpi.requests + at))
@@ -74,9 +74,11 @@ def _exchanging(name: str) -> NativeFunction:
     `count` is the number of bytes from each process.
     """
 
-    def begin(w: Writer, watch: Value, at: Value, source: Value, target: Value, count: Value) -> None:
+    def begin(
+        w: Writer, watch: Register, at: Register, source: Register, target: Register, count: Register
+    ) -> None:
         mpi = watch.collectives.to(pointer(Collectives))
-        _begun(w, mpi, at, name, count, 0, 0)
+        _begun(mpi, at, name, count, 0, 0)
         byte, size, call = mpi.types[0], count.to(INT32), getattr(mpi, name)
         _done(w, mpi, call(source, size, byte, target, size, byte, mpi.comm, mpi.requests + at))
 
@@ -85,10 +87,12 @@ def _exchanging(name: str) -> NativeFunction:
 
 
 @function(INT32, _WATCH, INT64, ADDRESS, INT64, INT64)
-def begin_broadcast(w: Writer, watch: Value, at: Value, target: Value, count: Value, root: Value) -> None:
+def begin_broadcast(
+    w: Writer, watch: Register, at: Register, target: Register, count: Register, root: Register
+) -> None:
     """Begin to send `count` bytes of the process `root`, which are in `target` there, to all."""
     mpi = watch.collectives.to(pointer(Collectives))
-    _begun(w, mpi, at, "broadcast", count, 0, root)
+    _begun(mpi, at, "broadcast", count, 0, root)
     byte, size = mpi.types[0], count.to(INT32)
     _done(w, mpi, mpi.broadcast(target, size, byte, root.to(INT32), mpi.comm, mpi.requests + at))
 
@@ -102,7 +106,9 @@ BEGINS = {
 
 
 @function(INT32, _WATCH, INT64, _HOST, INT32, ADDRESS)
-def complete(w: Writer, watch: Value, request: Value, host: Value, index: Value, table: Value) -> None:
+def complete(
+    w: Writer, watch: Register, request: Register, host: Register, index: Register, table: Register
+) -> None:
     """Wait until a collective is complete. Return 0, or another number if the step must end.
 
     A step that waits for long has signals handled every few milliseconds, and calls `host` with `index`.

@@ -20,14 +20,16 @@ from staticgraph.compiler.codegen.native.results import (
     make_scalars,
     place_results,
 )
-from staticgraph.compiler.codegen.native.values import NULL, Value
+from staticgraph.compiler.codegen.native.values import NULL, Register
 
 _HOST, _HEAD, _BINDING, _STATE = pointer(Host), pointer(Head), pointer(Binding), pointer(State)
 _OBJECTS = pointer(OBJECT)
 
 
 @function(BOOL, _HOST, _BINDING, _OBJECTS, INT64, BOOL)
-def accepts(w: Writer, host: Value, binding: Value, args: Value, nargs: Value, locked: Value) -> None:
+def accepts(
+    w: Writer, host: Register, binding: Register, args: Register, nargs: Register, locked: Register
+) -> None:
     """Return true if a binding can run now with these arguments. The table then leads to them."""
     state = binding.state
     current = state.version == binding.version
@@ -58,14 +60,14 @@ def accepts(w: Writer, host: Value, binding: Value, args: Value, nargs: Value, l
 
 
 @function(VOID, _BINDING)
-def place_variables(w: Writer, binding: Value) -> None:
+def place_variables(w: Writer, binding: Register) -> None:
     """Put the present addresses of variables into the table."""
     with w.each(binding.variables, binding.variable_count) as variable:
         variable.slot[0] = variable.holder[0]
 
 
 @function(VOID, _BINDING)
-def commit(w: Writer, binding: Value) -> None:
+def commit(w: Writer, binding: Register) -> None:
     """Exchange the sides of variables that a step did not overwrite, and advance states of random ops."""
     with w.each(binding.flips, binding.flip_count) as cell:
         cell.front, cell.back = cell.back, cell.front
@@ -75,7 +77,7 @@ def commit(w: Writer, binding: Value) -> None:
 
 
 @function(BOOL, _HOST, _BINDING)
-def hold(w: Writer, host: Value, binding: Value) -> None:
+def hold(w: Writer, host: Register, binding: Register) -> None:
     """Hold the session of a binding if no other thread does and the thread pool is ready.
 
     Returns true if the session is held.
@@ -94,7 +96,7 @@ def hold(w: Writer, host: Value, binding: Value) -> None:
 
 
 @function(VOID, _HOST, _STATE)
-def let_go(w: Writer, host: Value, state: Value) -> None:
+def let_go(w: Writer, host: Register, state: Register) -> None:
     """Hold the session no longer. An error that was set stays so."""
     state.holders -= 1
     kind, error, trace = w.stack(OBJECT), w.stack(OBJECT), w.stack(OBJECT)
@@ -104,7 +106,7 @@ def let_go(w: Writer, host: Value, state: Value) -> None:
 
 
 @function(OBJECT, _HEAD, _OBJECTS, INT64, OBJECT)
-def fall_back(w: Writer, head: Value, args: Value, nargs: Value, kwnames: Value) -> None:
+def fall_back(w: Writer, head: Register, args: Register, nargs: Register, kwnames: Register) -> None:
     """Return what Python makes of these arguments; NotImplemented if the head has no fallback."""
     host, fallback = head.host, head.fallback
     with w.if_(fallback != NULL):
@@ -115,7 +117,7 @@ def fall_back(w: Writer, head: Value, args: Value, nargs: Value, kwnames: Value)
 
 
 @function(VOID, _HOST, _BINDING, _OBJECTS, INT64)
-def raise_failure(w: Writer, host: Value, binding: Value, args: Value, nargs: Value) -> None:
+def raise_failure(w: Writer, host: Register, binding: Register, args: Register, nargs: Register) -> None:
     """Have Python raise the error of a run with collectives. One that is set already, by a signal, stays."""
     kind, error, trace = w.stack(OBJECT), w.stack(OBJECT), w.stack(OBJECT)
     host.fetch_error(kind, error, trace)
@@ -125,7 +127,7 @@ def raise_failure(w: Writer, host: Value, binding: Value, args: Value, nargs: Va
 
 
 @function(OBJECT, _HEAD, _BINDING, _OBJECTS, INT64)
-def run(w: Writer, head: Value, binding: Value, args: Value, nargs: Value) -> None:
+def run(w: Writer, head: Register, binding: Register, args: Register, nargs: Register) -> None:
     """Run a binding that accepts. Returns what the caller gets, or null.
 
     If a check of the step fails, nothing has happened, and Python is to find out why.
@@ -162,7 +164,7 @@ def run(w: Writer, head: Value, binding: Value, args: Value, nargs: Value) -> No
 
 
 @exported(OBJECT, pointer(ArrayObject), _OBJECTS, INT64, OBJECT)
-def dispatch(w: Writer, self: Value, args: Value, nargs: Value, kwnames: Value) -> None:
+def dispatch(w: Writer, self: Register, args: Register, nargs: Register, kwnames: Register) -> None:
     """Run the first binding that accepts the arguments, else fall back."""
     head = self.data.to(_HEAD)
     host = head.host

@@ -24,13 +24,13 @@ from staticgraph.compiler.codegen.native.object_layout import (
     Float,
     ScalarObject,
 )
-from staticgraph.compiler.codegen.native.values import NULL, Value
+from staticgraph.compiler.codegen.native.values import NULL, Register
 
 _FEED = pointer(Feed)
 
 
 @function(BOOL, _FEED, pointer(ArrayObject))
-def read_array(w: Writer, feed: Value, array: Value) -> None:
+def read_array(w: Writer, feed: Register, array: Register) -> None:
     """Return true if an array fits a feed. Its address then is in the table."""
     plain = (array.flags & (CONTIGUOUS | ALIGNED)) == (CONTIGUOUS | ALIGNED)
     ndim = array.ndim.to(INT64)
@@ -44,7 +44,7 @@ def read_array(w: Writer, feed: Value, array: Value) -> None:
 
 
 @function(BOOL, pointer(Host), _FEED, OBJECT, OBJECT)
-def read_scalar(w: Writer, host: Value, feed: Value, value: Value, type: Value) -> None:
+def read_scalar(w: Writer, host: Register, feed: Register, value: Register, type: Register) -> None:
     """Return true if a number fits a feed. Its address, or that of its converted value, is in the table."""
     with w.if_(type == feed.scalar):
         feed.slot[0] = value.to(pointer(ScalarObject)).value
@@ -52,7 +52,7 @@ def read_scalar(w: Writer, host: Value, feed: Value, value: Value, type: Value) 
     place, kind = feed.value, feed.conversion
     feed.slot[0] = place
 
-    def put(number: Value, element: TypeKind) -> None:
+    def put(number: Register, element: TypeKind) -> None:
         place.to(pointer(element))[0] = number.to(element)
         w.return_(True)
 
@@ -85,7 +85,7 @@ def read_scalar(w: Writer, host: Value, feed: Value, value: Value, type: Value) 
 
 
 @function(BOOL, _FEED)
-def is_expected(w: Writer, feed: Value) -> None:
+def is_expected(w: Writer, feed: Register) -> None:
     """Return true if what was read has the value that the program is good for."""
     expected = feed.expected
     with w.if_(expected == NULL):

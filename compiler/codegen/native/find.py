@@ -13,13 +13,13 @@ from staticgraph.compiler.codegen.native.c_types import BOOL, INT64, pointer
 from staticgraph.compiler.codegen.native.dispatch_layout import Host, Known, Run
 from staticgraph.compiler.codegen.native.object_layout import OBJECT, ArrayObject, List, Tuple
 from staticgraph.compiler.codegen.native.results import drop
-from staticgraph.compiler.codegen.native.values import NULL, Value
+from staticgraph.compiler.codegen.native.values import NULL, Register
 
 _HOST, _RUN, _OBJECTS = pointer(Host), pointer(Run), pointer(OBJECT)
 
 
 @function(BOOL, _OBJECTS, _OBJECTS, INT64)
-def same(w: Writer, some: Value, others: Value, count: Value) -> None:
+def same(w: Writer, some: Register, others: Register, count: Register) -> None:
     """Return true if so many objects are the same."""
     with w.range(count) as i, w.if_(some[i] != others[i]):
         w.return_(False)
@@ -27,7 +27,7 @@ def same(w: Writer, some: Value, others: Value, count: Value) -> None:
 
 
 @function(BOOL, _HOST, _RUN, OBJECT)
-def fetched(w: Writer, host: Value, run: Value, fetches: Value) -> None:
+def fetched(w: Writer, host: Register, run: Register, fetches: Register) -> None:
     """Return true if a run is of these fetches: one object, or a list or tuple of the same ones."""
     wanted, kind, count = run.fetches, run.kind, run.fetch_count
     with w.if_(kind == NULL):
@@ -42,7 +42,7 @@ def fetched(w: Writer, host: Value, run: Value, fetches: Value) -> None:
 
 
 @function(BOOL, _HOST, _RUN, OBJECT, _OBJECTS, pointer(INT64))
-def fed(w: Writer, host: Value, run: Value, feeds: Value, values: Value, taken: Value) -> None:
+def fed(w: Writer, host: Register, run: Register, feeds: Register, values: Register, taken: Register) -> None:
     """Return true if the keys of `feeds`, a dict or None, are those of a run. `values` then has its values.
 
     They are references to be given up; if the keys are others, so are the `taken` ones that are there.
@@ -67,7 +67,7 @@ def fed(w: Writer, host: Value, run: Value, feeds: Value, values: Value, taken: 
 
 
 @exported(OBJECT, pointer(ArrayObject), _OBJECTS, INT64, OBJECT)
-def find(w: Writer, self: Value, args: Value, nargs: Value, kwnames: Value) -> None:
+def find(w: Writer, self: Register, args: Register, nargs: Register, kwnames: Register) -> None:
     """Call what a session knows for these fetches and these feeds, or None. Else return NotImplemented."""
     known = self.data.to(pointer(Known))
     host, none = known.host, known.host.none

@@ -41,7 +41,7 @@ from staticgraph.compiler.codegen.native.c_types import (
 )
 from staticgraph.compiler.codegen.native.pool_layout import POOL, WORK
 from staticgraph.compiler.codegen.native.system import pause, system_of
-from staticgraph.compiler.codegen.native.values import Operand, Value
+from staticgraph.compiler.codegen.native.values import Operand, Register
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -82,13 +82,13 @@ def serial_code() -> Code:
 
 
 @exported(VOID, POOL)
-def start(w: Writer, pool: Value) -> None:
+def start(w: Writer, pool: Register) -> None:
     """Make zeroed memory a pool."""
     system_of(w.target).start(w, pool)
 
 
 @exported(VOID, POOL)
-def wake(w: Writer, pool: Value) -> None:
+def wake(w: Writer, pool: Register) -> None:
     """Let sleeping workers look around."""
     system = system_of(w.target)
     system.lock(w, pool)
@@ -98,7 +98,7 @@ def wake(w: Writer, pool: Value) -> None:
 
 
 @function(UINT64, POOL, UINT64)
-def share(w: Writer, pool: Value, left: Value) -> None:
+def share(w: Writer, pool: Register, left: Register) -> None:
     """Return how many of the chunks that are left one claim takes."""
     threads = pool.limit.load("monotonic") + 1
     part = left * _SHARE // (threads * _SHARES)
@@ -108,7 +108,13 @@ def share(w: Writer, pool: Value, left: Value) -> None:
 
 @function(VOID, POOL, UINT32, UINT64, UINT64, ADDRESS, UINT64)
 def chunks(
-    w: Writer, pool: Value, claimed: Value, low: Value, many: Value, private: Value, mine: Value
+    w: Writer,
+    pool: Register,
+    claimed: Register,
+    low: Register,
+    many: Register,
+    private: Register,
+    mine: Register,
 ) -> None:
     """Do claimed chunks, `many` from number `low` on, then some of every phase that this makes the next one.
 
@@ -145,7 +151,7 @@ def chunks(
 
 
 @exported(BOOL, POOL, UINT64, ADDRESS, UINT64)
-def help(w: Writer, pool: Value, seen: Value, private: Value, mine: Value) -> None:
+def help(w: Writer, pool: Register, seen: Register, private: Register, mine: Register) -> None:
     """Try to do chunks after the claim `seen` was read. Returns true if some were done.
 
     They are taken from the low end if `mine` is 0, from the high one if it is 1.
@@ -166,14 +172,14 @@ def help(w: Writer, pool: Value, seen: Value, private: Value, mine: Value) -> No
 @exported(VOID, POOL, WORK, ADDRESS, pointer(UINT16), UINT64, ADDRESS, INT64, UINT64)
 def run(
     w: Writer,
-    pool: Value,
-    work: Value,
-    table: Value,
-    counts: Value,
-    phases: Value,
-    private: Value,
-    cost: Value,
-    most: Value,
+    pool: Register,
+    work: Register,
+    table: Register,
+    counts: Register,
+    phases: Register,
+    private: Register,
+    cost: Register,
+    most: Register,
 ) -> None:
     """Do a region that takes `cost` ns, and of which a thread may take `most` chunks at a time."""
     with w.if_(pool.limit.load("monotonic") != 0), w.if_(pool.busy.compare_exchange(0, 1, "acquire")):
@@ -184,14 +190,14 @@ def run(
 
 def _lead(
     w: Writer,
-    pool: Value,
-    work: Value,
-    table: Value,
-    counts: Value,
-    phases: Value,
-    private: Value,
-    cost: Value,
-    most: Value,
+    pool: Register,
+    work: Register,
+    table: Register,
+    counts: Register,
+    phases: Register,
+    private: Register,
+    cost: Register,
+    most: Register,
 ) -> None:
     """Do a region together with the workers."""
     system = system_of(w.target)
@@ -227,14 +233,14 @@ def _lead(
     pool.busy.store(0, "release")
 
 
-def _wake_elsewhere(w: Writer, pool: Value) -> None:
+def _wake_elsewhere(w: Writer, pool: Register) -> None:
     """Wake sleeping workers, on other processors than that of this thread."""
     system_of(w.target).scatter(w, pool)
     wake(w, pool)
 
 
 @exported(VOID, POOL, UINT64)
-def worker(w: Writer, pool: Value, number: Value) -> None:
+def worker(w: Writer, pool: Register, number: Register) -> None:
     """The life of a worker."""
     system = system_of(w.target)
     at = w.locals(looked=w.constant(UINT64, 0))
@@ -272,26 +278,28 @@ def worker(w: Writer, pool: Value, number: Value) -> None:
 @exported(VOID, POOL, WORK, ADDRESS, pointer(UINT16), UINT64, ADDRESS, INT64, UINT64)
 def run_serial(
     w: Writer,
-    pool: Value,
-    work: Value,
-    table: Value,
-    counts: Value,
-    phases: Value,
-    private: Value,
-    cost: Value,
-    most: Value,
+    pool: Register,
+    work: Register,
+    table: Register,
+    counts: Register,
+    phases: Register,
+    private: Register,
+    cost: Register,
+    most: Register,
 ) -> None:
     """Do a region without a pool."""
     _alone(w, work, table, counts, phases, private)
 
 
-def _alone(w: Writer, work: Value, table: Value, counts: Value, phases: Value, private: Value) -> None:
+def _alone(
+    w: Writer, work: Register, table: Register, counts: Register, phases: Register, private: Register
+) -> None:
     """Do all chunks of all phases in order."""
     with w.range(phases) as phase, w.range(counts[phase].to(UINT64)) as chunk:
         work(table, phase, chunk, private)
 
 
-def _claim(w: Writer, ticket: Value, low: Operand, high: Operand) -> Value:
+def _claim(w: Writer, ticket: Register, low: Operand, high: Operand) -> Register:
     """The word that says which chunks of a phase are not yet taken."""
     range = w.constant(UINT64, low) << 16 | w.constant(UINT64, high)
     return ticket.to(UINT64) << 32 | range

@@ -12,14 +12,14 @@ from staticgraph.compiler.codegen.native.object_layout import (
     WRITEABLE,
     ArrayObject,
 )
-from staticgraph.compiler.codegen.native.values import NULL, Value
+from staticgraph.compiler.codegen.native.values import NULL, Register
 
 _HOST, _BINDING, _RESULT, _BLOCKS = pointer(Host), pointer(Binding), pointer(Result), pointer(Block)
 _OBJECTS = pointer(OBJECT)
 
 
 @function(VOID, _HOST, _OBJECTS, INT64)
-def drop(w: Writer, host: Value, objects: Value, count: Value) -> None:
+def drop(w: Writer, host: Register, objects: Register, count: Register) -> None:
     """Give up references; some may be null."""
     decref = host.decref
     with w.each(objects, count) as object:
@@ -27,7 +27,7 @@ def drop(w: Writer, host: Value, objects: Value, count: Value) -> None:
 
 
 @function(_BLOCKS, _RESULT, _BLOCKS)
-def free_block(w: Writer, result: Value, blocks: Value) -> None:
+def free_block(w: Writer, result: Register, blocks: Register) -> None:
     """Return a block of the right size that nobody can see any more, or null."""
     size = result.bytes
     with w.each(blocks, 2) as block, w.if_(block.bytes == size), w.if_(block.owner.references == 1):
@@ -36,7 +36,7 @@ def free_block(w: Writer, result: Value, blocks: Value) -> None:
 
 
 @function(OBJECT, _HOST, _RESULT)
-def place_result(w: Writer, host: Value, result: Value) -> None:
+def place_result(w: Writer, host: Register, result: Register) -> None:
     """Return a new array for a result, or null if memory is out.
 
     Null too for no axes: the value then has a fixed place.
@@ -65,7 +65,7 @@ def place_result(w: Writer, host: Value, result: Value) -> None:
 
 
 @function(BOOL, _HOST, _BINDING, _OBJECTS, INT64)
-def place_results(w: Writer, host: Value, binding: Value, values: Value, count: Value) -> None:
+def place_results(w: Writer, host: Register, binding: Register, values: Register, count: Register) -> None:
     """Return true if all results have a place. `values` then has the arrays."""
     results = binding.results
     with w.range(count) as i:
@@ -78,7 +78,7 @@ def place_results(w: Writer, host: Value, binding: Value, values: Value, count: 
 
 
 @function(BOOL, _HOST, _BINDING, _OBJECTS, INT64)
-def make_scalars(w: Writer, host: Value, binding: Value, values: Value, count: Value) -> None:
+def make_scalars(w: Writer, host: Register, binding: Register, values: Register, count: Register) -> None:
     """Return true if `values` now has the results without axes too."""
     results = binding.results
     with w.range(count) as i:
@@ -94,7 +94,9 @@ def make_scalars(w: Writer, host: Value, binding: Value, values: Value, count: V
 
 
 @function(VOID, _HOST, _BINDING, _OBJECTS, _OBJECTS, INT64)
-def gather(w: Writer, host: Value, binding: Value, values: Value, outputs: Value, count: Value) -> None:
+def gather(
+    w: Writer, host: Register, binding: Register, values: Register, outputs: Register, count: Register
+) -> None:
     """Put new references to the outputs there, in their order."""
     none, incref, numbers = host.none, host.incref, binding.outputs
     with w.range(count) as i:
@@ -108,7 +110,7 @@ def gather(w: Writer, host: Value, binding: Value, values: Value, outputs: Value
 
 
 @function(OBJECT, _HOST, _OBJECTS, INT64, BOOL)
-def collect(w: Writer, host: Value, objects: Value, count: Value, tuple: Value) -> None:
+def collect(w: Writer, host: Register, objects: Register, count: Register, tuple: Register) -> None:
     """Return a list or tuple that takes over the references in `objects`, or null."""
     set_item = w.select(tuple, host.set_tuple, host.set_list)
     made = w.select(tuple, host.new_tuple, host.new_list)(count)
@@ -121,7 +123,7 @@ def collect(w: Writer, host: Value, objects: Value, count: Value, tuple: Value) 
 
 
 @function(OBJECT, _HOST, _BINDING, _OBJECTS)
-def arrange(w: Writer, host: Value, binding: Value, values: Value) -> None:
+def arrange(w: Writer, host: Register, binding: Register, values: Register) -> None:
     """Return what the caller gets, or null.
 
     Making a list may run Python code, which may drop the binding: from then on nothing of it is read.

@@ -7,35 +7,35 @@ from typing import Protocol
 from staticgraph.compiler.codegen.native.builder import Writer, external, function
 from staticgraph.compiler.codegen.native.c_types import ADDRESS, BYTE, INT32, UINT32, UINT64, VOID
 from staticgraph.compiler.codegen.native.pool_layout import POOL, PROCESSORS
-from staticgraph.compiler.codegen.native.values import NULL, Value
+from staticgraph.compiler.codegen.native.values import NULL, Register
 from staticgraph.compiler.codegen.target import CpuTarget
 
 
 class System(Protocol):
     """A system, as the thread pool sees it."""
 
-    def start(self, w: Writer, pool: Value) -> None:
+    def start(self, w: Writer, pool: Register) -> None:
         """Make the mutex and the condition of a pool."""
 
-    def lock(self, w: Writer, pool: Value) -> None:
+    def lock(self, w: Writer, pool: Register) -> None:
         """Acquire the mutex."""
 
-    def unlock(self, w: Writer, pool: Value) -> None:
+    def unlock(self, w: Writer, pool: Register) -> None:
         """Release the mutex."""
 
-    def sleep(self, w: Writer, pool: Value) -> None:
+    def sleep(self, w: Writer, pool: Register) -> None:
         """Release the mutex until the condition is signalled, or for no reason."""
 
-    def wake_all(self, w: Writer, pool: Value) -> None:
+    def wake_all(self, w: Writer, pool: Register) -> None:
         """Signal the condition to all who sleep."""
 
     def offer(self, w: Writer) -> None:
         """Let another thread have this processor."""
 
-    def scatter(self, w: Writer, pool: Value) -> None:
+    def scatter(self, w: Writer, pool: Register) -> None:
         """Keep workers that are about to be woken away from the processor of this thread."""
 
-    def roam(self, w: Writer, pool: Value) -> None:
+    def roam(self, w: Writer, pool: Register) -> None:
         """Let this worker run on every processor again."""
 
 
@@ -67,29 +67,29 @@ _sched_yield = external("sched_yield", INT32)
 
 
 class _Posix:
-    def start(self, w: Writer, pool: Value) -> None:
+    def start(self, w: Writer, pool: Register) -> None:
         _mutex_init(w, pool.mutex, NULL)
         _cond_init(w, pool.condition, NULL)
 
-    def lock(self, w: Writer, pool: Value) -> None:
+    def lock(self, w: Writer, pool: Register) -> None:
         _mutex_lock(w, pool.mutex)
 
-    def unlock(self, w: Writer, pool: Value) -> None:
+    def unlock(self, w: Writer, pool: Register) -> None:
         _mutex_unlock(w, pool.mutex)
 
-    def sleep(self, w: Writer, pool: Value) -> None:
+    def sleep(self, w: Writer, pool: Register) -> None:
         _cond_wait(w, pool.condition, pool.mutex)
 
-    def wake_all(self, w: Writer, pool: Value) -> None:
+    def wake_all(self, w: Writer, pool: Register) -> None:
         _cond_broadcast(w, pool.condition)
 
     def offer(self, w: Writer) -> None:
         _sched_yield(w)
 
-    def scatter(self, w: Writer, pool: Value) -> None:
+    def scatter(self, w: Writer, pool: Register) -> None:
         """The system offers no way."""
 
-    def roam(self, w: Writer, pool: Value) -> None:
+    def roam(self, w: Writer, pool: Register) -> None:
         """The worker does so already."""
 
 
@@ -104,20 +104,20 @@ _FOREVER = -1
 
 
 class _Windows(_Posix):
-    def start(self, w: Writer, pool: Value) -> None:
+    def start(self, w: Writer, pool: Register) -> None:
         _init_lock(w, pool.mutex)
         _init_condition(w, pool.condition)
 
-    def lock(self, w: Writer, pool: Value) -> None:
+    def lock(self, w: Writer, pool: Register) -> None:
         _acquire(w, pool.mutex)
 
-    def unlock(self, w: Writer, pool: Value) -> None:
+    def unlock(self, w: Writer, pool: Register) -> None:
         _release(w, pool.mutex)
 
-    def sleep(self, w: Writer, pool: Value) -> None:
+    def sleep(self, w: Writer, pool: Register) -> None:
         _sleep_condition(w, pool.condition, pool.mutex, _FOREVER, 0)
 
-    def wake_all(self, w: Writer, pool: Value) -> None:
+    def wake_all(self, w: Writer, pool: Register) -> None:
         _wake_condition(w, pool.condition)
 
     def offer(self, w: Writer) -> None:
@@ -132,15 +132,15 @@ _MASK_BYTES = PROCESSORS // 8
 
 
 class _Linux(_Posix):
-    def scatter(self, w: Writer, pool: Value) -> None:
+    def scatter(self, w: Writer, pool: Register) -> None:
         _scatter(w, pool)
 
-    def roam(self, w: Writer, pool: Value) -> None:
+    def roam(self, w: Writer, pool: Register) -> None:
         _setaffinity(w, _THIS_THREAD, _MASK_BYTES, pool.usable)
 
 
 @function(VOID, POOL)
-def _scatter(w: Writer, pool: Value) -> None:
+def _scatter(w: Writer, pool: Register) -> None:
     """Keep workers away from the processor of this thread.
 
     Linux likes to wake a thread on the processor of the one that wakes it. There it would wait until the

@@ -32,12 +32,12 @@ class InstructionWriter(Protocol):
     def line(self, text: str) -> None:
         """Append an instruction without a result."""
 
-    def value(self, kind: TypeKind, text: str) -> Value:
+    def value(self, kind: TypeKind, text: str) -> Register:
         """Append an instruction with a result."""
 
     def call(
         self, result: TypeKind, parameters: Sequence[TypeKind], function: str, arguments: Sequence[Operand]
-    ) -> Value:
+    ) -> Register:
         """Call a function by its address or symbol."""
 
 
@@ -48,7 +48,7 @@ class Null:
 NULL: Final = Null()
 
 
-class Value:
+class Register:
     """A value in a register."""
 
     __slots__ = ("_kind", "_text", "_writer")
@@ -68,56 +68,56 @@ class Value:
 
     # Numbers.
 
-    def __add__(self, other: Operand) -> Value:
+    def __add__(self, other: Operand) -> Register:
         if self._kind.is_pointer:
             return element_address(self, other)
         return self._combined("add", other)
 
-    def __sub__(self, other: Operand) -> Value:
+    def __sub__(self, other: Operand) -> Register:
         return self._combined("sub", other)
 
-    def __mul__(self, other: Operand) -> Value:
+    def __mul__(self, other: Operand) -> Register:
         return self._combined("mul", other)
 
-    def __floordiv__(self, other: Operand) -> Value:
+    def __floordiv__(self, other: Operand) -> Register:
         return self._combined("udiv" if self._kind.unsigned else "sdiv", other)
 
-    def __mod__(self, other: Operand) -> Value:
+    def __mod__(self, other: Operand) -> Register:
         return self._combined("urem" if self._kind.unsigned else "srem", other)
 
-    def __lshift__(self, other: Operand) -> Value:
+    def __lshift__(self, other: Operand) -> Register:
         return self._combined("shl", other)
 
-    def __rshift__(self, other: Operand) -> Value:
+    def __rshift__(self, other: Operand) -> Register:
         return self._combined("lshr" if self._kind.unsigned else "ashr", other)
 
-    def __and__(self, other: Operand) -> Value:
+    def __and__(self, other: Operand) -> Register:
         return self._combined("and", other)
 
-    def __or__(self, other: Operand) -> Value:
+    def __or__(self, other: Operand) -> Register:
         return self._combined("or", other)
 
-    def __invert__(self) -> Value:
+    def __invert__(self) -> Register:
         return self._combined("xor", True if self._kind == BOOL else -1)
 
     # Conditions.
 
-    def __eq__(self, other: Operand) -> Value:  # type: ignore[override]
+    def __eq__(self, other: Operand) -> Register:  # type: ignore[override]
         return self._compared("eq", other)
 
-    def __ne__(self, other: Operand) -> Value:  # type: ignore[override]
+    def __ne__(self, other: Operand) -> Register:  # type: ignore[override]
         return self._compared("ne", other)
 
-    def __lt__(self, other: Operand) -> Value:
+    def __lt__(self, other: Operand) -> Register:
         return self._compared("lt", other)
 
-    def __le__(self, other: Operand) -> Value:
+    def __le__(self, other: Operand) -> Register:
         return self._compared("le", other)
 
-    def __gt__(self, other: Operand) -> Value:
+    def __gt__(self, other: Operand) -> Register:
         return self._compared("gt", other)
 
-    def __ge__(self, other: Operand) -> Value:
+    def __ge__(self, other: Operand) -> Register:
         return self._compared("ge", other)
 
     __hash__ = None  # type: ignore[assignment]
@@ -138,22 +138,22 @@ class Value:
 
     # Functions and types.
 
-    def __call__(self, *arguments: Operand) -> Value:
+    def __call__(self, *arguments: Operand) -> Register:
         """Call the function at this address."""
         result = self._kind.result
         if result is None:
             raise TypeError(f"{self._kind} is not a function")
         return self._writer.call(result, self._kind.parameters, self._text, arguments)
 
-    def to(self, kind: TypeKind) -> Value:
+    def to(self, kind: TypeKind) -> Register:
         """Convert to another type, as a cast of C does."""
         return converted(self, kind)
 
-    def _combined(self, operation: str, other: Operand) -> Value:
+    def _combined(self, operation: str, other: Operand) -> Register:
         text = operand(self._kind, other)
         return self._writer.value(self._kind, f"{operation} {self._kind.llvm} {self._text}, {text}")
 
-    def _compared(self, relation: str, other: Operand) -> Value:
+    def _compared(self, relation: str, other: Operand) -> Register:
         sign = "" if relation in ("eq", "ne") else "u" if self._kind.unsigned else "s"
         text = operand(self._kind, other)
         return self._writer.value(BOOL, f"icmp {sign}{relation} {self._kind.llvm} {self._text}, {text}")
@@ -164,10 +164,10 @@ class AtomicPlace:
 
     __slots__ = ("_address", "_kind", "_writer")
 
-    def __init__(self, address: Value, kind: TypeKind) -> None:
+    def __init__(self, address: Register, kind: TypeKind) -> None:
         self._writer, self._address, self._kind = address._writer, address._text, kind
 
-    def load(self, order: str) -> Value:
+    def load(self, order: str) -> Register:
         """The present value."""
         return self._writer.value(
             self._kind, f"load atomic {self._kind.llvm}, ptr {self._address} {order}, align 8"
@@ -178,15 +178,15 @@ class AtomicPlace:
         text = f"{self._kind.llvm} {operand(self._kind, value)}"
         self._writer.line(f"store atomic {text}, ptr {self._address} {order}, align 8")
 
-    def fetch_add(self, value: Operand, order: str) -> Value:
+    def fetch_add(self, value: Operand, order: str) -> Register:
         """Add `value`. Returns the one before."""
         return self._changed("add", value, order)
 
-    def fetch_sub(self, value: Operand, order: str) -> Value:
+    def fetch_sub(self, value: Operand, order: str) -> Register:
         """Subtract `value`. Returns the one before."""
         return self._changed("sub", value, order)
 
-    def compare_exchange(self, expected: Operand, desired: Operand, order: str) -> Value:
+    def compare_exchange(self, expected: Operand, desired: Operand, order: str) -> Register:
         """Make `desired` the present value if `expected` is. Returns true if so; else nothing is ordered."""
         kind = self._kind.llvm
         old, new = operand(self._kind, expected), operand(self._kind, desired)
@@ -195,17 +195,17 @@ class AtomicPlace:
         )
         return self._writer.value(BOOL, f"extractvalue {{ {kind}, i1 }} {pair._text}, 1")
 
-    def _changed(self, operation: str, value: Operand, order: str) -> Value:
+    def _changed(self, operation: str, value: Operand, order: str) -> Register:
         text = f"{self._kind.llvm} {operand(self._kind, value)}"
         return self._writer.value(self._kind, f"atomicrmw {operation} ptr {self._address}, {text} {order}")
 
 
-Operand: TypeAlias = Value | int | Null
+Operand: TypeAlias = Register | int | Null
 
 
 def operand(kind: TypeKind, value: Operand) -> str:
     """The text of a value of type `kind`: TypeError if it has another type."""
-    if isinstance(value, Value):
+    if isinstance(value, Register):
         if not _fits(value._kind, kind):
             raise TypeError(f"expected {kind}, not {value._kind}")
         return value._text
@@ -214,19 +214,19 @@ def operand(kind: TypeKind, value: Operand) -> str:
     return "null" if isinstance(value, Null) else str(value).lower()
 
 
-def loaded(address: Value) -> Any:
+def loaded(address: Register) -> Any:
     """The value at an address; the address itself if a struct or the elements of a field are there."""
     kind = address._kind.target
     if isinstance(kind, Atomic):
         return AtomicPlace(address, kind.kind)
     if isinstance(kind, Inline):
-        return Value(address._writer, pointer(kind.kind), address._text)
+        return Register(address._writer, pointer(kind.kind), address._text)
     if isinstance(kind, TypeKind):
         return address._writer.value(kind, f"load {kind.llvm}, ptr {address._text}")
     return address
 
 
-def stored(address: Value, value: Operand) -> None:
+def stored(address: Register, value: Operand) -> None:
     """Store `value` at an address."""
     kind = address._kind.target
     if not isinstance(kind, TypeKind):
@@ -234,7 +234,7 @@ def stored(address: Value, value: Operand) -> None:
     address._writer.line(f"store {kind.llvm} {operand(kind, value)}, ptr {address._text}")
 
 
-def element_address(base: Value, index: Operand) -> Value:
+def element_address(base: Register, index: Operand) -> Register:
     """The address of an element."""
     target = base._kind.target
     if target is None or isinstance(target, Inline):
@@ -245,12 +245,12 @@ def element_address(base: Value, index: Operand) -> Value:
         element = f"[{len(target)} x i64]"
     else:
         element = (target if isinstance(target, TypeKind) else target.kind).llvm
-    unsigned = isinstance(index, Value) and index._kind == UINT64
+    unsigned = isinstance(index, Register) and index._kind == UINT64
     number = operand(UINT64 if unsigned else INT64, index)
     return base._writer.value(base._kind, f"getelementptr {element}, ptr {base._text}, i64 {number}")
 
 
-def field_address(base: Value, name: str) -> Value:
+def field_address(base: Register, name: str) -> Register:
     """The address of a field of the struct at `base`, with the type of the field."""
     struct = base._kind.target
     try:
@@ -259,15 +259,15 @@ def field_address(base: Value, name: str) -> Value:
         raise AttributeError(f"{base._kind} has no field {name}") from None
     kind = pointer(pointer(struct) if field.kind is SELF else field.kind)
     if not field.offset:
-        return Value(base._writer, kind, base._text)
+        return Register(base._writer, kind, base._text)
     return base._writer.value(kind, f"getelementptr i8, ptr {base._text}, i64 {field.offset}")
 
 
-def converted(value: Value, kind: TypeKind) -> Value:
+def converted(value: Register, kind: TypeKind) -> Register:
     """`value` as another type."""
     source = value._kind
     if source.llvm == kind.llvm:
-        return Value(value._writer, kind, value._text)
+        return Register(value._writer, kind, value._text)
     if source.bits and kind.bits:
         operation = "trunc" if kind.bits < source.bits else "zext" if source.unsigned else "sext"
     elif source.bits:

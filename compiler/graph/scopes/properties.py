@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Placement = Callable[[Operation], None]
 
 
-class Place(NamedTuple):
+class OperationProperties(NamedTuple):
     """Properties that new operations of a thread get."""
 
     device: str
@@ -40,12 +40,12 @@ class Scoped(threading.local):
         self.gradients: dict[str, str] = {}  # names of registered gradients, by type of operation
 
     @property
-    def place(self) -> Place:
+    def place(self) -> OperationProperties:
         """All that is in force in this thread."""
-        return Place(self.device, self.placement, self.controls, self.region, self.gradients)
+        return OperationProperties(self.device, self.placement, self.controls, self.region, self.gradients)
 
     @place.setter
-    def place(self, place: Place) -> None:
+    def place(self, place: OperationProperties) -> None:
         self.device, self.placement, self.controls, self.region, self.gradients = place
 
     def give_to_others(self) -> None:

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS
-from staticgraph.compiler.kernel.primitives.parts import PARTS
+from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS, PARTS
 from staticgraph.compiler.kernel.primitives.primitive import (
     BESSEL,
     DIGAMMA,

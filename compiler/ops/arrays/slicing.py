@@ -100,7 +100,6 @@ class SliceSpan:
     start: int
     count: int | None
     step: int
-    dropped: bool = False  # a single element, whose axis the result does not have
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +159,13 @@ def resolve(
 
 def _element(axis: int, size: int | None, index: int | None) -> SliceSpan:
     if size is None or index is None:
-        return SliceSpan(index or 0, 1, 1, True)
+        return SliceSpan(index or 0, 1, 1)
     require(
         -size <= index < size,
         f"index {index} is out of range for axis {axis} of size {size}",
         hint=f"an index may be {-size} to {size - 1}" if size else "the axis is empty",
     )
-    return SliceSpan(index + size if index < 0 else index, 1, 1, True)
+    return SliceSpan(index + size if index < 0 else index, 1, 1)
 
 
 def _span(axis: int, size: int | None, low: Any, high: Any, step: int | None) -> SliceSpan:

@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, DType
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape
+from staticgraph.compiler.graph.shapes import Shape, TensorType, common_shape, merge, operand_shape
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.ops.arrays.movement import INDEX
 from staticgraph.compiler.ops.kinds import composite, structural
@@ -131,9 +131,8 @@ def _grow_type(flow: TensorType, size: Any, row: Any) -> TensorType:
     if row is not None and rows == 0:
         shape = list(row)
     elif row is not None and rows is None:  # there may be none
-        if len(shape) != len(row):
-            return TensorType(flow.dtype, None)
-        shape = [n if n == m else None for n, m in zip(shape, row, strict=True)]
+        known = common_shape(tuple(shape), row)
+        return TensorType(flow.dtype, None if known is None else (count, *known))
     return TensorType(flow.dtype, (count, *shape))
 
 

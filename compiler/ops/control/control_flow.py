@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.shapes import Shape, TensorType, compatible
+from staticgraph.compiler.graph.shapes import TensorType, common_shape, compatible
 from staticgraph.compiler.graph.tensor import Region
 from staticgraph.compiler.ops.kinds import structural
 
@@ -80,20 +80,8 @@ def _branch_type(pred: TensorType, *inputs: TensorType, branches: tuple[Region, 
     for row in rows:
         dtypes = [[t.dtype for t in each] for each in (row, rows[0])]
         require(dtypes[0] == dtypes[1], f"branches give {rows[0]} and {row}")
-    return tuple(_either(*types) for types in zip(*rows, strict=True))
-
-
-def _either(first: TensorType, *others: TensorType) -> TensorType:
-    """Return the common type of a value that is one of several: sizes that differ are unknown.
-
-    If the ranks differ, the whole shape is unknown.
-    """
-    shape: Shape | None = first.shape
-    for other in others:
-        if shape is None or other.shape is None or len(shape) != len(other.shape):
-            return TensorType(first.dtype, None)
-        shape = tuple(n if n == m else None for n, m in zip(shape, other.shape, strict=True))
-    return TensorType(first.dtype, shape)
+    columns = zip(*rows, strict=True)
+    return tuple(TensorType(types[0].dtype, common_shape(*(t.shape for t in types))) for types in columns)
 
 
 @structural(tf="If", type=_branch_type, effect=Effect.CONTROL, vars={"pred": "P", "inputs": "*"})

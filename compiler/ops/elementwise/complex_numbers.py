@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.dtypes import COMPLEX, DType, complex64, complex
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.primitives.parts import combined
+from staticgraph.compiler.kernel.primitives.instructions import combined
 from staticgraph.compiler.ops.kinds import elementwise
 from staticgraph.compiler.ops.samples import reals
 

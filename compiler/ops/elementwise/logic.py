@@ -8,11 +8,10 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import ANY, BOOLEAN
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import OpDef, method, ops
+from staticgraph.compiler.graph.opdef import OPS, OpDef, method, ops
 from staticgraph.compiler.graph.scopes.prefix import scope
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.ops.elementwise.bitwise import bitwise_and, bitwise_or, bitwise_xor, invert
 from staticgraph.compiler.ops.kinds import composite, elementwise, predicate, sizes
 from staticgraph.compiler.ops.samples import Sample, real, reals, truth
 
@@ -123,24 +122,24 @@ def _is_bool(x: Any, y: Any) -> bool:
     return getattr(tensor.dtype, "is_bool", False)
 
 
-def _operator(name: str, of_truths: OpDef, of_bits: OpDef) -> None:
+def _operator(name: str, of_truths: OpDef) -> None:
     @method(name)
     def apply(x: Any, y: Any) -> Any:
-        return (of_truths if _is_bool(x, y) else of_bits)(x, y, name=name)
+        return (of_truths if _is_bool(x, y) else OPS[f"bitwise_{name}"])(x, y, name=name)
 
 
-_operator("and", logical_and, bitwise_and)
-_operator("or", logical_or, bitwise_or)
+_operator("and", logical_and)
+_operator("or", logical_or)
 
 
 @method("xor")
 def _xor(x: Any, y: Any) -> Any:
     if not _is_bool(x, y):
-        return bitwise_xor(x, y, name="xor")
+        return ops.bitwise_xor(x, y, name="xor")
     with scope("xor", x, y) as name:
         return logical_xor(x, y, name=name)
 
 
 @method("invert")
 def _invert(x: Any) -> Any:
-    return logical_not(x) if _is_bool(x, x) else invert(x)
+    return logical_not(x) if _is_bool(x, x) else ops.invert(x)

@@ -1,7 +1,7 @@
 """Fourier transforms of every length, by the kernels that serve it.
 
-A transform whose length fits into a core's cache is one kernel (`fourier_rows.py`), a longer one is a kernel
-for each stage (`fourier_stages.py`), and one whose length has a prime factor above 13 is a convolution of
+A transform whose length fits into a core's cache is one kernel (`rows.py`), a longer one is a kernel
+for each stage (`stages.py`), and one whose length has a prime factor above 13 is a convolution of
 more points (Bluestein). That of an even number of real points is one of half as many complex ones. Lengths
 must be known when a step is compiled.
 """

@@ -1,6 +1,6 @@
 """Fourier transforms of rows that fit into a core's cache: one kernel in which each row passes all stages.
 
-The stages are those of `fourier_stages.py`. Between them the real and the imaginary parts lie in two vectors
+The stages are those of `stages.py`. Between them the real and the imaginary parts lie in two vectors
 of scratch memory, so that lanes need not be taken apart. Columns of a matrix are transformed in strips of
 `STRIP` columns, which lie side by side in memory.
 

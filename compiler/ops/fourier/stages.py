@@ -4,7 +4,7 @@ With n = r * m, the transform of n points is m transforms of r points, a multipl
 ("twiddles"), and r transforms of m points. A stage reads points as [batch, r, m, inner] and writes
 [batch, m, r, inner]: then the r transforms lie side by side, the next stage takes them as its `inner`,
 and the last one leaves everything in order. Lengths that fit into a core's cache need no kernel for each
-stage on a processor: see `fourier_rows.py`.
+stage on a processor: see `rows.py`.
 
 A transform of an even number n of real points is one of n / 2 complex ones, whose real parts are the points
 at even places. `real_spectrum` finds the spectrum of the n points in theirs, and `paired_spectrum` goes back.

@@ -1,6 +1,6 @@
 """Discrete Fourier transforms along the last one, two or three axes.
 
-They are compiled: see `fourier_lengths.py`.
+They are compiled: see `lengths.py`.
 
 All are linear, so a gradient is the adjoint transform: n times the inverse for a transform of n points. The
 real transforms keep one half of a spectrum that is the other half's conjugate, so that entries whose

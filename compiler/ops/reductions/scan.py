@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC
 from staticgraph.compiler.graph.errors import OperandError
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis
-from staticgraph.compiler.graph.sizes import at_most, proven, same
+from staticgraph.compiler.graph.sizes import AnySize, at_most, proven, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.form import Scan
@@ -52,6 +53,11 @@ def scanned(
     )
 
 
+def _position(at: tuple[Index, ...], axis: int, n: AnySize, reverse: bool, k: Expr) -> tuple[Expr, ...]:
+    """Element `k` of the `n` along `axis`, counted from the end if `reverse`."""
+    return at[:axis] + ((n - 1) - k if reverse else k,) + at[axis + 1 :]
+
+
 def _statements(
     out: Out,
     x: View,
@@ -65,10 +71,7 @@ def _statements(
     if same(n, 0):
         return ()
     at = counters(x.shape)
-
-    def position(k: Expr) -> tuple[Expr, ...]:
-        return at[:axis] + ((n - 1) - k if reverse else k,) + at[axis + 1 :]
-
+    position = partial(_position, at, axis, n, reverse)
     step, inner = Index("step", n - 1), at[axis + 1 :]
     start_at, begun = first_of(n)
     here, before, first = position(step + 1), position(step + 0), position(start_at)
@@ -217,10 +220,7 @@ def linear_recurrence(
     if same(n, 0):
         return ()
     at, step = counters(x.shape), Index("step", n - 1)
-
-    def position(k: Expr) -> tuple[Expr, ...]:
-        return at[:axis] + ((n - 1) - k if reverse else k,) + at[axis + 1 :]
-
+    position = partial(_position, at, axis, n, reverse)
     start, begun = first_of(n)
     first, before, here = position(start), position(step + 0), position(step + 1)
     inner = at[axis + 1 :]

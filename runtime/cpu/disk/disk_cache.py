@@ -39,7 +39,7 @@ from staticgraph.runtime.cpu.disk.loaded_program import (
 )
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
-from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.switches import Settings
 
 if TYPE_CHECKING:
     from staticgraph.compiler.codegen.gemm.choice import Choice

@@ -25,7 +25,7 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.stmt import Buffer
-from staticgraph.runtime.cpu.measurements.alone import Alone
+from staticgraph.runtime.cpu.measurements.standalone_kernel import StandaloneKernel
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
 from staticgraph.runtime.memory.aligned import aligned_bytes, storage_dtype, to_storage
@@ -48,7 +48,7 @@ def best(product: Contraction, target: CpuTarget) -> Choice:
     key = _key(usual, target)
     found = _read(key)
     if found is None:
-        found = search(product, target, Measured(product))
+        found = search(product, target, ProductTimer(product))
         object_cache.write(key, json.dumps(to_record(found)).encode())
     return found
 
@@ -75,7 +75,7 @@ def search(product: Contraction, target: CpuTarget, times: Times) -> Choice:
     return chosen
 
 
-class Measured:
+class ProductTimer:
     """The time of ways of doing a product, on random data. A way with another result must not be used."""
 
     def __init__(self, product: Contraction) -> None:
@@ -86,7 +86,7 @@ class Measured:
 
     def __call__(self, codes: Sequence[KernelCode]) -> list[float]:
         arrays = [aligned_bytes(a.nbytes).view(a.dtype).reshape(a.shape) for a in self._start]
-        ways = [Alone(code, arrays) for code in codes]
+        ways = [StandaloneKernel(code, arrays) for code in codes]
         times = [float("inf")] * len(ways)
         sound = [self._is_sound(way, arrays) for way in ways]
         counts = [max(1, int(SLICE / max(way.time(1), 1e-9))) for way in ways]
@@ -98,7 +98,7 @@ class Measured:
                 break
         return times
 
-    def _is_sound(self, way: Alone, arrays: list[np.ndarray]) -> bool:
+    def _is_sound(self, way: StandaloneKernel, arrays: list[np.ndarray]) -> bool:
         """Return True if a run from the initial data gives the same bits as the first run of all."""
         for array, start in zip(arrays, self._start, strict=True):
             array[...] = start

@@ -28,7 +28,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu.disk import disk_cache
 from staticgraph.runtime.cpu.disk.loaded_program import NO_FUNCTION, LoadedStep
 from staticgraph.runtime.gpu.disk.records import Decoder, Encoder, is_storable
-from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.switches import Settings
 
 _FORMAT = 4  # of an entry, and part of every key
 _NO_FUSION = Fusion(NO_FUNCTION, ())

@@ -27,7 +27,7 @@ _MOST_ARGUMENTS = ARGUMENT_BYTES // 8 - 64  # of one function: pointers, and som
 
 
 @dataclass(slots=True, eq=False)
-class Piece:
+class RecordedWork:
     """One piece of work: a call of a function with these bytes as arguments, or another `action`."""
 
     reads: Sequence[Span]
@@ -48,7 +48,7 @@ class Piece:
 class Lane:
     """Pieces in order, of which each but the first waits for nothing but earlier ones."""
 
-    pieces: list[Piece]
+    pieces: list[RecordedWork]
     waits: set[int] = field(default_factory=set)  # numbers of lanes
 
     @property
@@ -58,13 +58,13 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class LaunchGroup:
     """Lanes that are one launch, or a lane of one piece."""
 
     lanes: tuple[Lane, ...]
 
     @property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[RecordedWork]:
         """All pieces, in an order in which they can be done."""
         return [piece for lane in self.lanes for piece in lane.pieces]
 
@@ -95,7 +95,7 @@ class Group:
         return addresses, sizes, (first, 1, 1)
 
 
-def plan(pieces: Sequence[Piece], machine: GpuMachine) -> list[Group]:
+def plan(pieces: Sequence[RecordedWork], machine: GpuMachine) -> list[LaunchGroup]:
     """Return groups of all pieces, in an order in which they can be done."""
     if len(pieces) < 2:
         return apart(pieces)
@@ -107,12 +107,12 @@ def plan(pieces: Sequence[Piece], machine: GpuMachine) -> list[Group]:
     return [group for level in sorted(by_level) for group in _groups(by_level[level], machine)]
 
 
-def apart(pieces: Sequence[Piece]) -> list[Group]:
+def apart(pieces: Sequence[RecordedWork]) -> list[LaunchGroup]:
     """Return a group for each piece."""
-    return [Group((Lane([piece]),)) for piece in pieces]
+    return [LaunchGroup((Lane([piece]),)) for piece in pieces]
 
 
-def _lanes(pieces: Sequence[Piece], machine: GpuMachine) -> list[Lane]:
+def _lanes(pieces: Sequence[RecordedWork], machine: GpuMachine) -> list[Lane]:
     """Put each piece of a single block that waits for one lane alone into that lane."""
     order, lanes, lane_of = Order(), list[Lane](), list[int]()
     for piece in pieces:
@@ -127,7 +127,7 @@ def _lanes(pieces: Sequence[Piece], machine: GpuMachine) -> list[Lane]:
     return lanes
 
 
-def _follows(lane: Lane, piece: Piece, machine: GpuMachine) -> bool:
+def _follows(lane: Lane, piece: RecordedWork, machine: GpuMachine) -> bool:
     """Return True if a piece can be done by the block that does a lane."""
     ends = (lane.pieces[0], piece)
     if len(lane.pieces) >= _LONGEST_LANE or not all(_is_small(each, machine) for each in ends):
@@ -152,25 +152,25 @@ def _levels(lanes: Sequence[Lane]) -> list[int]:
     return levels
 
 
-def _groups(lanes: Sequence[Lane], machine: GpuMachine) -> Iterator[Group]:
+def _groups(lanes: Sequence[Lane], machine: GpuMachine) -> Iterator[LaunchGroup]:
     """Merge lanes of the same level that have the same number of threads."""
     alike: dict[int, list[Lane]] = {}
     for lane in lanes:
         if not _is_small(lane.pieces[0], machine):
-            yield Group((lane,))
+            yield LaunchGroup((lane,))
             continue
         threads = _threads(lane.pieces[0].call)
         found = alike.setdefault(threads, [])
         blocks = sum(each.pieces[0].blocks for each in (*found, lane))
         if found and (blocks > machine.few_blocks or not _fits([*found, lane])):
-            yield Group(tuple(found))
+            yield LaunchGroup(tuple(found))
             found = alike[threads] = []
         found.append(lane)
     for found in alike.values():
-        yield Group(tuple(found))
+        yield LaunchGroup(tuple(found))
 
 
-def _is_small(piece: Piece, machine: GpuMachine) -> bool:
+def _is_small(piece: RecordedWork, machine: GpuMachine) -> bool:
     """Return True for a call that leaves most of the GPU idle and that can be part of another function."""
     call = piece.call
     if call is None or call.grid[2] != 1 or not 0 < piece.blocks <= machine.multiprocessors:

@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen.cuda.predicated import ROWS, copy, predicated
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.gpu.graphs.merging import Piece
+from staticgraph.runtime.gpu.graphs.merging import RecordedWork
 from staticgraph.runtime.gpu.graphs.order import Span
 
 _FALSE, _APART = 1 << 60, 1 << 40  # addresses of rows: above all that there are, and each far from the others
@@ -75,7 +75,7 @@ class Predicate:
         """The false address of a row."""
         return _FALSE + number * _APART
 
-    def piece(self, piece: Piece) -> Piece:
+    def piece(self, piece: RecordedWork) -> RecordedWork:
         """Return a piece that reads and writes what this one does, by true addresses. NotPredicable if a
         library does it and it must not be done after the end.
         """
@@ -87,7 +87,9 @@ class Predicate:
             self.harmless(writes)
             if any(start >= _FALSE for start, _ in piece.reads):
                 raise NotPredicable
-        return Piece([*self._true(piece.reads), self.span], writes, piece.action, piece.call, piece.given)
+        return RecordedWork(
+            [*self._true(piece.reads), self.span], writes, piece.action, piece.call, piece.given
+        )
 
     def harmless(self, writes: Iterable[Span]) -> None:
         """NotPredicable unless these bytes are of no use afterwards."""
@@ -114,12 +116,14 @@ class Predicate:
             raise NotPredicable
         return predicated(function, in_rows), [*given, self.state], [*sizes, *where]
 
-    def copy(self, target: int, source: int, size: int) -> Piece:
+    def copy(self, target: int, source: int, size: int) -> RecordedWork:
         """The piece of work that copies bytes."""
         if size > _MOST_OFFSET:
             raise NotPredicable
         reads, writes = [(source, source + size)], [(target, target + size)]
-        return self.piece(Piece(reads, writes, None, copy(size, gcd(target, source)), [*reads, *writes]))
+        return self.piece(
+            RecordedWork(reads, writes, None, copy(size, gcd(target, source)), [*reads, *writes])
+        )
 
     def _true(self, spans: Iterable[Span]) -> list[Span]:
         """The bytes that may be meant."""

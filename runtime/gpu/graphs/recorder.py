@@ -39,7 +39,7 @@ from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.control_flow import branch, loop, require
 from staticgraph.runtime.gpu.graphs.kept import NOTHING, KeptResults
-from staticgraph.runtime.gpu.graphs.merging import Piece, plan
+from staticgraph.runtime.gpu.graphs.merging import RecordedWork, plan
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.gpu.graphs.overlap import CHAIN, Chain, Overlap, Ring
 from staticgraph.runtime.gpu.graphs.predicate import NotPredicable, Predicate
@@ -172,7 +172,7 @@ class GraphRecorder:
             self._seen[id(program)] += 1
             if self._seen[id(program)] > _LOOKS and self.predicate is None:
                 return
-        pieces: list[Piece] = []  # which may be done in another order, and some of them together
+        pieces: list[RecordedWork] = []  # which may be done in another order, and some of them together
         for instruction in program.instructions:
             match instruction:
                 case Launch() if self.merges:
@@ -203,7 +203,7 @@ class GraphRecorder:
             case Require():
                 require(self, instruction, table)
 
-    def _do_all(self, pieces: Sequence[Piece]) -> None:
+    def _do_all(self, pieces: Sequence[RecordedWork]) -> None:
         """Ask for pieces, small ones together, if their functions are loaded."""
         if self._parts is None and self._planned is None:
             for piece in pieces:
@@ -239,7 +239,7 @@ class GraphRecorder:
         for function in functions:
             self.device.kernel(function).ready()
 
-    def _do(self, piece: Piece) -> None:
+    def _do(self, piece: RecordedWork) -> None:
         if piece.action is not None:
             if self._planned is None:
                 piece.action()
@@ -292,7 +292,7 @@ class GraphRecorder:
         for piece in self._copies(target, source, size):
             self._do(piece)
 
-    def _copies(self, target: int, source: int, size: int) -> list[Piece]:
+    def _copies(self, target: int, source: int, size: int) -> list[RecordedWork]:
         """A copy on the GPU, if there is something to be copied."""
         if not size or target == source:
             return []
@@ -304,7 +304,7 @@ class GraphRecorder:
             with self.timing.of(COPIES), self.touching(reads, writes):
                 self.driver.copy(target, source, size, Direction.ON_DEVICE)
 
-        return [Piece(reads, writes, ask)]
+        return [RecordedWork(reads, writes, ask)]
 
     def clear(self, address: int, size: int) -> None:
         """Ask for bytes of the GPU to be zero."""
@@ -320,13 +320,13 @@ class GraphRecorder:
         self.driver.synchronize()
         return int(self._peek[: dtype.itemsize].view(dtype)[0])
 
-    def _pieces(self, launch: Launch, table: Table) -> Iterator[Piece]:
+    def _pieces(self, launch: Launch, table: Table) -> Iterator[RecordedWork]:
         """The calls of a launch."""
         if self.predicate is None:
             return self._calls(launch, table)
         return map(self.predicate.piece, self._calls(launch, table))
 
-    def _calls(self, launch: Launch, table: Table) -> Iterator[Piece]:
+    def _calls(self, launch: Launch, table: Table) -> Iterator[RecordedWork]:
         work = self._compiled.work(launch)
         spans = {}
         for (name, size), ref in zip(arguments(launch), launch.args, strict=True):
@@ -344,17 +344,17 @@ class GraphRecorder:
                 case FunctionCall(written=written):
                     reads = [span for span, w in zip(given, written, strict=True) if not w]
                     writes = [span for span, w in zip(given, written, strict=True) if w]
-                    yield Piece(reads, writes, None, call, given)
+                    yield RecordedWork(reads, writes, None, call, given)
                 case Product():
                     if self.predicate is not None:
                         self.predicate.multiplies(call)
                     a, b, out, *pointers = given
-                    yield Piece([a, b, *pointers], [out], partial(self._multiply, call, given))
+                    yield RecordedWork([a, b, *pointers], [out], partial(self._multiply, call, given))
                 case Convolution():
                     if self.predicate is not None:
                         raise NotPredicable
                     operands, results = _operands(call, given)
-                    yield Piece(operands, results, partial(self._convolve, call, given))
+                    yield RecordedWork(operands, results, partial(self._convolve, call, given))
 
     def _multiply(self, product: Product, given: Sequence[Span]) -> None:
         if product.is_empty:

@@ -52,7 +52,7 @@ def bench(options: argparse.Namespace) -> int:
     from staticgraph.applications.cli.opening import opened
     from staticgraph.runtime.aot.steps import Shapes
     from staticgraph.runtime.cpu.threads import get_num_threads, set_num_threads
-    from staticgraph.runtime.switches.table import MOST_THREADS
+    from staticgraph.runtime.switches import MOST_THREADS
 
     if (options.threads or 1) > MOST_THREADS:
         raise UsageError(f"--threads {options.threads}: there may be {MOST_THREADS}")

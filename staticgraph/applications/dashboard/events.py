@@ -123,7 +123,7 @@ def decode(batch: Batch) -> Iterator[tuple[int, Column | Single]]:
             first = int(starts[left[0]])
             parsed = _parsed(data, first, first + length)
             if parsed is None or any(value.kind is not Kind.SCALAR for value in parsed.values):
-                yield from _one(data, int(left[0]), first, parsed)
+                yield from _one(data, int(left[0]), parsed)
                 left = left[1:]
                 continue
             rows = whole[starts[left][:, None] + np.arange(length)]
@@ -132,7 +132,7 @@ def decode(batch: Batch) -> Iterator[tuple[int, Column | Single]]:
             left = left[~same]
         for index in left.tolist():
             start = int(starts[index])
-            yield from _one(data, index, start, _parsed(data, start, start + length))
+            yield from _one(data, index, _parsed(data, start, start + length))
 
 
 def _alike(rows: np.ndarray, parsed: Parsed, first: int) -> np.ndarray:
@@ -170,7 +170,7 @@ def _cut(rows: np.ndarray, span: tuple[int, int], first: int, dtype: str, count:
     return rows[:, start - first : end - first].copy().view(dtype)[:, 0]
 
 
-def _one(data: bytes, index: int, start: int, parsed: Parsed | None) -> Iterator[tuple[int, Column | Single]]:
+def _one(data: bytes, index: int, parsed: Parsed | None) -> Iterator[tuple[int, Column | Single]]:
     """Yield the values of one event."""
     if parsed is None:
         return

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from staticgraph.draw.dot.markup import plain
-from staticgraph.draw.legend import Entry, entries
 from staticgraph.draw.model import Drawing
-from staticgraph.draw.palette import QUIET
+from staticgraph.draw.palette import QUIET, LegendEntry, entries
 
 
 def legend_table(drawing: Drawing) -> str:
@@ -20,12 +19,12 @@ def legend_table(drawing: Drawing) -> str:
     return f'<table border="0" cellborder="0" cellspacing="5" cellpadding="1">{rows}</table>'
 
 
-def _batched(found: list[Entry], across: int) -> Iterator[list[Entry]]:
+def _batched(found: list[LegendEntry], across: int) -> Iterator[list[LegendEntry]]:
     for start in range(0, len(found), across):
         yield found[start : start + across]
 
 
-def _cells(entry: Entry) -> str:
+def _cells(entry: LegendEntry) -> str:
     if entry.arrow:
         sample = f'<td width="26"><font color="{entry.stroke}">{entry.arrow}</font></td>'
     else:

@@ -1,34 +1,19 @@
 """A graph as its user thinks of it: layers, equal blocks once, and the optimizer beside the model.
 
-Each file here leaves out one kind of detail of a drawing: `outlined` applies them all. Nothing else of the
-project needs to know them.
+Each file here leaves out one kind of detail of a drawing: `outlined` applies those of a user's graph, and
+`training.py` those of what the compiler made of it. Nothing else of the project needs to know them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from staticgraph.compiler.graph.graph import Graph
-from staticgraph.draw.model import Drawing, Role
+from staticgraph.draw.model import Drawing
 from staticgraph.draw.outline.blocks import with_blocks_once
 from staticgraph.draw.outline.calls import with_calls_closed
 from staticgraph.draw.outline.labels import with_changes_told, with_parameters_told
 from staticgraph.draw.outline.optimizers import with_optimizers_closed
-from staticgraph.draw.outline.stubs import with_stubs
-from staticgraph.draw.outline.training import with_training_closed
-from staticgraph.draw.outline.weights import with_weights_inside
-
-
-def outlined_step(drawing: Drawing, graph: Graph, opened: Collection[str] = ()) -> Drawing:
-    """Return a drawing of what the compiler made, with the training beside the model and equal blocks once.
-
-    Args:
-        drawing: All of it.
-        graph: The user's graph.
-        opened: The names of scopes to be shown from inside.
-    """
-    drawing = with_training_closed(drawing, graph, opened)
-    return with_stubs(with_blocks_once(drawing, opened), (Role.INPUT,))
+from staticgraph.draw.outline.sources import with_stubs, with_weights_inside
 
 
 def outlined(drawing: Drawing, opened: Collection[str] = ()) -> Drawing:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.draw.model import Box, Drawing, Flow, Path, Role
-from staticgraph.draw.outline.weights import told
+from staticgraph.draw.outline.sources import told
 from staticgraph.draw.wording import WIDTH, counted, stem
 
 _INSIDE = (Role.OP, Role.RANDOM, Role.CONSTANT, Role.VARIABLE, Role.ASSIGN)

@@ -1,4 +1,4 @@
-"""Gradients and optimizers of what the compiler made, as one box each beside the model."""
+"""Outline of what the compiler made: gradients and optimizers as one box each beside the model."""
 
 from __future__ import annotations
 
@@ -7,13 +7,27 @@ from dataclasses import replace
 
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.draw.model import Box, Drawing, Link, Path, Role, Work
+from staticgraph.draw.outline.blocks import with_blocks_once
 from staticgraph.draw.outline.returned import returned_to_readers
+from staticgraph.draw.outline.sources import with_stubs
 from staticgraph.draw.recorded import gradient_scopes
 from staticgraph.draw.wording import counted
 
 _GIVEN = (Role.INPUT, Role.VARIABLE, Role.CONSTANT, Role.STUB)
 _READ = 3  # boxes of the model that a closed box has arrows from, at most
 _UPDATE = "/update_"  # TensorFlow's name of what an optimizer does to a variable: `Adam/update_w`
+
+
+def outlined_step(drawing: Drawing, graph: Graph, opened: Collection[str] = ()) -> Drawing:
+    """Return a drawing of what the compiler made, with the training beside the model and equal blocks once.
+
+    Args:
+        drawing: All of it.
+        graph: The user's graph.
+        opened: The names of scopes to be shown from inside.
+    """
+    drawing = with_training_closed(drawing, graph, opened)
+    return with_stubs(with_blocks_once(drawing, opened), (Role.INPUT,))
 
 
 def with_training_closed(drawing: Drawing, graph: Graph, opened: Collection[str] = ()) -> Drawing:

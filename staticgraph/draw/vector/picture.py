@@ -8,9 +8,20 @@ from xml.etree.ElementTree import Element, SubElement
 
 from staticgraph.draw.layout import lay_out
 from staticgraph.draw.layout.model import Layout, Place
-from staticgraph.draw.legend import Entry, entries
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Role, Work
-from staticgraph.draw.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS, Look
+from staticgraph.draw.palette import (
+    ACCENT,
+    FLOWS,
+    FONT,
+    INK,
+    NESTED_SCOPE,
+    QUIET,
+    ROLES,
+    WORKS,
+    LegendEntry,
+    Look,
+    entries,
+)
 from staticgraph.draw.text import printable, text_width
 from staticgraph.draw.vector.arrows import add_arrow
 from staticgraph.draw.vector.colours import GROUND, Colours
@@ -44,7 +55,7 @@ def vector_svg(drawing: Drawing, legend: bool = True, sideways: bool = False) ->
 
 
 class _Picture:
-    def __init__(self, drawing: Drawing, layout: Layout, entries: list[Entry]) -> None:
+    def __init__(self, drawing: Drawing, layout: Layout, entries: list[LegendEntry]) -> None:
         self.drawing, self.layout, self.entries = drawing, layout, entries
         self.heights = heights(layout.routes) if layout.areas else {}
         self.colours = Colours()

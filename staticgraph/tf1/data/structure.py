@@ -17,7 +17,7 @@ from staticgraph.building.nest import like
 from staticgraph.compiler.graph.builder import infer_dtype
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.shapes import Shape, TensorType, as_shape, compatible
+from staticgraph.compiler.graph.shapes import Shape, TensorType, as_shape, common_shape, compatible
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue
@@ -199,18 +199,12 @@ def relaxed(a: Any, b: Any) -> Any:
 
     def leaf(one: Component, other: Any) -> Component:
         if isinstance(one, TensorType) and isinstance(other, TensorType) and one.dtype is other.dtype:
-            return TensorType(one.dtype, _common(one.shape, other.shape))
+            return TensorType(one.dtype, common_shape(one.shape, other.shape))
         if one != other:
             raise misuse(TypeError, f"elements are {one} in one dataset and {other} in the other")
         return one
 
     return map_leaves(leaf, a, b)
-
-
-def _common(a: Shape | None, b: Shape | None) -> Shape | None:
-    if a is None or b is None or len(a) != len(b):
-        return None
-    return tuple(m if m == n else None for m, n in zip(a, b, strict=True))
 
 
 def fits(shape: Shape | None, array: np.ndarray) -> bool:

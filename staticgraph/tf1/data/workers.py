@@ -26,8 +26,8 @@ import numpy as np
 from staticgraph.compiler.graph import errors
 from staticgraph.compiler.graph.errors import OpError, UnknownError, layout
 from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.runtime import switches
 from staticgraph.runtime.cpu.threads import set_num_threads
-from staticgraph.runtime.switches import table as switches
 from staticgraph.tf1.data.encoding import decoded, encoded
 from staticgraph.tf1.data.function import Function
 from staticgraph.tf1.data.pipeline import Run

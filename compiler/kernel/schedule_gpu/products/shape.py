@@ -175,7 +175,7 @@ def choose(
     light = [s for s in shapes if s.results * heavy <= _WRITTEN_OUT] or [min(shapes, key=lambda s: s.results)]
     most = max(1, min(depth // _SHALLOW, _MOST_SCRATCH // (rows * columns * times * size)))
     cuts = (cut for shape in light for cut in _cuts(shape, depth, most))
-    return min(cuts, key=lambda cut: _cycles(cut, rows, columns, depth, times, size, machine))
+    return min(cuts, key=lambda cut: _cycles(cut, rows, columns, times, size, machine))
 
 
 def _cuts(shape: Shape, depth: int, most: int) -> Iterator[Cut]:
@@ -186,9 +186,7 @@ def _cuts(shape: Shape, depth: int, most: int) -> Iterator[Cut]:
         yield Cut(shape, -(-depth // products), products)
 
 
-def _cycles(
-    cut: Cut, rows: int, columns: int, depth: int, times: int, size: int, machine: GpuMachine
-) -> float:
+def _cycles(cut: Cut, rows: int, columns: int, times: int, size: int, machine: GpuMachine) -> float:
     """The estimated time."""
     shape = cut.shape
     blocks = times * cut.slices * -(-rows // shape.rows) * -(-columns // shape.columns)

@@ -8,6 +8,7 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.shapes import common_shape
 
 # fmt: off
 __all__ = [
@@ -15,14 +16,6 @@ __all__ = [
     "TypeSpec",
 ]
 # fmt: on
-
-
-def _merged(first: Any, second: Any) -> sg.TensorShape:
-    """Return the shape that is known of values that may have either of two shapes."""
-    if first.ndims is None or first.ndims != second.ndims:
-        return sg.TensorShape(None)
-    pairs = zip(first.as_list(), second.as_list(), strict=True)
-    return sg.TensorShape([one if one == other else None for one, other in pairs])
 
 
 class TypeSpec:
@@ -59,7 +52,11 @@ class TypeSpec:
                 ValueError, f"{self!r} and {shown(other)} are not compatible: only shapes may differ"
             )
         pairs = zip(self._parts(), other._parts(), strict=True)
-        return type(self)(*(_merged(a, b) if isinstance(a, sg.TensorShape) else a for a, b in pairs))
+        parts = (
+            sg.TensorShape(common_shape(a.shape, b.shape)) if isinstance(a, sg.TensorShape) else a
+            for a, b in pairs
+        )
+        return type(self)(*parts)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -15,6 +15,10 @@ _KINDS: dict[str, Any] = {
     "constraint": constraints,
 }
 
+# Names in the configuration of a layer: of what goes over an image, and of what has weights.
+OF_WINDOWS = ("filters", "kernel_size", "strides", "padding", "data_format")
+OF_WEIGHTS = ("activation", "use_bias", "weight_options", "activity_regularizer")
+
 # What most layers start with.
 GLOROT: dict[str, Any] = {"kernel_initializer": "glorot_uniform", "bias_initializer": "zeros"}
 

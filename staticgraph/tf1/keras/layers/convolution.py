@@ -11,7 +11,7 @@ from staticgraph.layers import convolution
 from staticgraph.layers.adapters import with_weights
 from staticgraph.layers.spatial import data_format_of, per_axis, sizes_of
 from staticgraph.state.layer import known_size
-from staticgraph.tf1.keras.engine.arguments import GLOROT, resolved, weight_options
+from staticgraph.tf1.keras.engine.arguments import GLOROT, OF_WEIGHTS, OF_WINDOWS, resolved, weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
@@ -42,18 +42,7 @@ _SEPARABLE: dict[str, Any] = {
 class _Convolution(convolution.Convolution, Layer):
     """Common base of the convolutions over `rank` axes of space."""
 
-    config_names: tuple[str, ...] = (
-        "filters",
-        "kernel_size",
-        "strides",
-        "padding",
-        "data_format",
-        "dilation_rate",
-        "activation",
-        "use_bias",
-        "weight_options",
-        "activity_regularizer",
-    )
+    config_names: tuple[str, ...] = (*OF_WINDOWS, "dilation_rate", *OF_WEIGHTS)
 
     @like(convolution.Convolution, "trainable name", data_format=None, **GLOROT)
     def __init__(self, **given: Any) -> None:

@@ -11,6 +11,7 @@ from staticgraph.layers.adapters import with_weights
 from staticgraph.layers.spatial import data_format_of, sizes_of
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras.engine.arguments import OF_WINDOWS
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.layers.cells import LSTMCell
 from staticgraph.tf1.keras.layers.recurrent import _Named
@@ -22,14 +23,7 @@ __all__ = ["ConvLSTM2D"]
 class ConvLSTM2DCell(LSTMCell):
     """A long short-term memory whose products are convolutions: that of the state keeps its size."""
 
-    config_names: tuple[str, ...] = (
-        "filters",
-        "kernel_size",
-        "strides",
-        "padding",
-        "data_format",
-        "dilation_rate",
-    )
+    config_names: tuple[str, ...] = (*OF_WINDOWS, "dilation_rate")
 
     @with_weights(
         before="dropout", activity=False, kernel="glorot_uniform", recurrent="orthogonal", bias="zeros"

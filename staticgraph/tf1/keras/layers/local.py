@@ -20,7 +20,7 @@ from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import activations
 from staticgraph.tf1.keras.backend.local import local_conv
-from staticgraph.tf1.keras.engine.arguments import weight_options
+from staticgraph.tf1.keras.engine.arguments import OF_WEIGHTS, OF_WINDOWS, weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
@@ -31,18 +31,7 @@ __all__ = ["LocallyConnected1D", "LocallyConnected2D"]
 class _LocallyConnected(Layer):
     """A convolution over `rank` axes with a kernel for each place of the output."""
 
-    config_names: tuple[str, ...] = (
-        "filters",
-        "kernel_size",
-        "strides",
-        "padding",
-        "data_format",
-        "activation",
-        "use_bias",
-        "weight_options",
-        "activity_regularizer",
-        "implementation",
-    )
+    config_names: tuple[str, ...] = (*OF_WINDOWS, *OF_WEIGHTS, "implementation")
     rank: int
 
     @with_weights(before="implementation", kernel="glorot_uniform", bias="zeros")

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.boundary import CAUGHT, told
-from staticgraph.compiler.graph.errors import InvalidFileError, misuse
+from staticgraph.compiler.graph.boundary import CAUGHT
+from staticgraph.compiler.graph.errors import InvalidFileError, misuse, told
 from staticgraph.tf1.keras import state
 
 _UNREADABLE: tuple[type[Exception], ...] = (*CAUGHT, RuntimeError, OSError)

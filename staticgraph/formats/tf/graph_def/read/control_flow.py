@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from staticgraph.building.regions import captures, finish, own
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.shapes import Shape, TensorType
+from staticgraph.compiler.graph.shapes import Shape, TensorType, common_shape
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.control_flow.carrier import as_carried
@@ -141,7 +141,7 @@ def _built_loop(
             made = part(*(_like(value, param) for value, param in zip(given, taken, strict=True)))
             finish(region, [as_carried(value) for value in made])
     results = regions[1].results
-    left = [_common(shape, t.type.shape) for shape, t in zip(shapes, results, strict=True)]
+    left = [common_shape(shape, t.type.shape) for shape, t in zip(shapes, results, strict=True)]
     if left != list(shapes):
         return _ChangedShapes(left)
     tensors, controls = captures(regions)
@@ -154,12 +154,6 @@ def _built_loop(
 def _like(value: Any, tensor: Tensor) -> Any:
     """`tensor`, as what a loop carries for `value`."""
     return value.with_flow(tensor) if isinstance(value, TensorArray) else tensor
-
-
-def _common(first: Shape | None, second: Shape | None) -> Shape | None:
-    if first is None or second is None or len(first) != len(second):
-        return None
-    return tuple(n if n == m else None for n, m in zip(first, second, strict=True))
 
 
 def _named(reading: Reading, value: Any, name: str, controls: Sequence[Operation]) -> Any:

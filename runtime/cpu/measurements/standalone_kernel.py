@@ -14,7 +14,7 @@ from staticgraph.runtime.cpu.jit import load
 from staticgraph.runtime.memory.aligned import aligned_bytes
 
 
-class Alone:
+class StandaloneKernel:
     """A kernel with `arrays` as its arguments, aligned and in their order."""
 
     def __init__(self, kernel: KernelCode, arrays: Sequence[np.ndarray]) -> None:
