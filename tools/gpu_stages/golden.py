@@ -1,4 +1,4 @@
-"""What TensorFlow 1.15 answered, asked of the card: the recorded cases that compute values from what is fed.
+"""Recorded answers of TensorFlow 1.15 beside those of a GPU: the cases that compute values from what is fed.
 
 Cases that are neighbours share a step, as in the tests, and groups are shared out among processes.
 """
