@@ -217,3 +217,25 @@ def test_constants_may_be_differentiated_by():
     by_a, by_b = gradient(build, a * a * b, a, b)
     found = interpret(Function((), (by_a, by_b)), {})
     np.testing.assert_array_equal(found, [8.0, 4.0])
+
+
+@pytest.mark.parametrize(
+    ("indices", "axis", "gathers"),
+    [([2, 0, 1], 1, True), ([[2], [0]], 0, True), ([1], -1, True), ([0, 1, 0], 1, False), ([], 1, False)],
+)
+def test_the_gradient_at_known_indices_that_differ_gathers(indices: Sequence[int], axis: int, gathers: bool):
+    """Each of its elements has one term or none. Elements that were gathered twice are sums."""
+    which = np.array(indices, np.int64)
+    build = Builder()
+    x = param(build, (3, 3))
+    y = ops.gather(x, build.constant(which), axis=axis)
+    given = param(build, y.shape, "g")
+    (found,) = vjp(build, [y], [given], [x])
+    function = Function((x, given), (found,))
+    assert ("gather_grad" not in function.op_names) is gathers
+    wanted = np.zeros((3, 3))
+    g = np.random.default_rng(1).normal(size=y.shape)
+    rows = np.moveaxis(wanted, axis, 0)
+    flat = np.moveaxis(g.reshape(tuple(which.size if d == axis % 2 else 3 for d in range(2))), axis, 0)
+    np.add.at(rows, which.reshape(-1), flat)
+    np.testing.assert_array_equal(interpret(function, {x: np.ones((3, 3)), given: g})[0], wanted)

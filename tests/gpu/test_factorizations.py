@@ -11,10 +11,21 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.elements.cooperative import cooperative as printed
-from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Local
 from staticgraph.compiler.kernel.schedule_gpu.elements.cooperative import cooperative
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Let, Loop, LoopKind, Store, Update
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    Kernel,
+    Let,
+    Loop,
+    LoopKind,
+    Span,
+    Stmt,
+    Store,
+    Update,
+    While,
+)
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.simulator.build import Unit
 from staticgraph.runtime.gpu.simulator.driver import Simulator
@@ -165,6 +176,41 @@ def test_threads_meet_between_steps(host: str, batch: int | None, schedule: int)
     y = x.copy()
     Unit([call.function]).run(call.function.name, [y.ctypes.data], schedule)
     np.testing.assert_array_equal(y, wanted(x))
+
+
+def skipped(how: str) -> Kernel:
+    """Threads fill a row, skip a loop in which they would meet, and read the row from the other end."""
+    strip, left = Index("strip", 2), Local("left", int64)
+    rows = {name: Buffer(float32, (40,), written=True, local=True, shared=True) for name in (*"vwx", "marks")}
+    given = {"y": Buffer(float32, (40,)), "z": Buffer(float32, (40,), written=True)}
+
+    def turned(source: str, to: str) -> Loop:
+        lane = Index(f"lane_{to}", 40)
+        return Loop(lane, (Store(to, (lane,), Load(source, (39 - lane,), float32)),), LoopKind.SIMD)
+
+    mark = Loop(strip, (Store("marks", (strip,), Const(1.0, float32)),), LoopKind.PARALLEL)
+    again = turned("y", "w"), turned("w", "x"), mark
+    loop: Stmt = While(left > 0, (*again, Update(left, left - 1)))
+    if how == "span":
+        loop = Loop(Index("step", 3), again, share=Span(Const(0, int64), left))
+    buffers = rows | given | {"count": Buffer(int64, (1,))}
+    count = Load("count", (Const(0, int64),), int64)
+    return Kernel("skipped", buffers, (Let(left, count), turned("y", "v"), loop, turned("v", "z")))
+
+
+@pytest.mark.parametrize("how", ["span", "while"])
+@pytest.mark.parametrize("schedule", [0, 1, 2, 3, 6])
+def test_threads_meet_behind_a_loop_that_had_no_iteration(host: str, how: str, schedule: int):
+    """The places where they meet in it do not count then."""
+    found = cooperative(skipped(how))
+    assert found is not None
+    (made,) = found.functions
+    call = printed(made)
+    arrays = {name: np.zeros(40, np.float32) for name in call.arguments}
+    arrays |= {"y": np.arange(40, dtype=np.float32), "count": np.zeros(1, np.int64)}
+    addresses = [arrays[name].ctypes.data for name in call.arguments]
+    Unit([call.function]).run(call.function.name, addresses, schedule)
+    np.testing.assert_array_equal(arrays["z"], arrays["y"])
 
 
 @pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not here: pip install nvidia-cuda-nvrtc")

@@ -157,7 +157,7 @@ def test_stages_that_share_the_machine_take_no_times():
     assert order[:2] == [[["probe"]], [["nets"]]]
     assert [turn for turn in order if len(turn) > 1] == [
         [["kernels"], ["models", "suspects"]],
-        [["memory"], ["harvest"]],
+        [["memory"], ["harvest"], ["golden"]],
     ]
     assert sorted(name for turn in order for chain in turn for name in chain) == sorted(
         stage.name for stage in STAGES

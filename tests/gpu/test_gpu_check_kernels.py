@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from gpu_stages import crew as crews
-from gpu_stages import kernels
+from gpu_stages import golden, kernels
 from gpu_stages.crew import Broken, crew, processes
 from gpu_stages.findings import Finding, Findings, read
 from gpu_stages.setting import Setting
+from tests.golden import store
 from tests.ops.harness import TESTED
 
 
@@ -129,3 +130,17 @@ def test_where_much_is_wrong_the_rest_is_left_out(setting, monkeypatch):
     monkeypatch.setattr(kernels, "MOST_WRONG", 1)
     kernels.compare(setting, [*pairs("tan"), *pairs("tanh"), *pairs("negative")])
     assert found(setting)[-1].text.startswith("1 pairs were left out")
+
+
+def test_answers_of_tensorflow_are_asked_of_a_card(setting, monkeypatch):
+    (subject, names), *_ = (group for group in golden.groups() if group[0] == "arithmetic")
+    monkeypatch.setattr(golden, "groups", lambda: [(subject, names[:2])])
+    golden.run(setting)
+    assert [(f.name, f.ok, f.text) for f in found(setting)] == [
+        ("answers of TensorFlow", True, "2 of 2 cases")
+    ]
+    recorded = store.load(subject)
+    wrong = {**recorded[names[0]], "value 0": recorded[names[0]]["value 0"] + 1}
+    monkeypatch.setattr(store, "load", lambda _: recorded | {names[0]: wrong})
+    ((name, text),) = golden.differing("standin", (subject, names[:2])).items()
+    assert name == names[0] and text.startswith("value 0: ")

@@ -61,6 +61,7 @@ STAGES = (  # what was never measured comes first
     Stage(
         "harvest", 15, "facts about the card, and the graph of a step", card=True, alone=False, call=SECOND
     ),
+    Stage("golden", 65, "recorded answers of TensorFlow 1.15", alone=False, call=SECOND),
     Stage("bandwidth", 25, "templates of kernels, against the ceilings of the card", call=SECOND),
     Stage("convolutions", 25, "layers of usual nets by cuDNN, against our own kernels", call=SECOND),
     Stage("build", 25, "kernels of whole steps: how long they take to compile, and to load", call=SECOND),

@@ -70,7 +70,32 @@ def _gather(params: np.ndarray, indices: np.ndarray, axis: int = 0, batch_dims: 
 def _gather_grad(
     g: Any, y: Any, params: Any, indices: Any, axis: int = 0, batch_dims: int = 0
 ) -> tuple[Any, None]:
+    known = getattr(indices, "constant", None)  # of a Value; a Tensor's is not looked for
+    if known is not None and known.ndim and batch_dims == 0:
+        found = _gathered_back(g, known, params.shape, normalize_axis(axis, len(params.shape)))
+        if found is not None:
+            return found, None
     return ops.gather_grad(g, indices, shape=params.shape, axis=axis, batch_dims=batch_dims), None
+
+
+def _gathered_back(g: Any, indices: np.ndarray, shape: Any, axis: int) -> Any:
+    """The gradient by what was gathered at indices that are known and differ, such as a permutation.
+
+    Each of its places has one element or none, so that it gathers, too: nothing is sorted or added.
+    None if the indices are others.
+    """
+    n, count = shape[axis], indices.size
+    if not isinstance(n, int) or not count or len(np.unique(indices)) < count:
+        return None
+    if indices.min() < 0 or indices.max() >= n:
+        return None
+    places = np.full(n, count, np.int64)  # behind the last element: zeros
+    places[indices.reshape(-1)] = np.arange(count)
+    if indices.ndim != 1:
+        g = ops.reshape(g, shape=(*shape[:axis], count, *shape[axis + 1 :]))
+    if count < n:
+        g = ops.pad(g, paddings=tuple((0, int(d == axis)) for d in range(len(shape))))
+    return ops.gather(g, places, axis=axis)
 
 
 def _gather_static(types: list[TensorType], values: list[Any], axis: int = 0, batch_dims: int = 0) -> Any:

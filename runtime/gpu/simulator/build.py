@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -23,7 +24,7 @@ from staticgraph.compiler.support import forks
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.gpu.cuda.source import source
 
-HEADERS = ("dialect.h", "fiber.h", "simt.h")
+HEADERS = ("dialect.h", "fiber.h", "races.h", "simt.h")
 COMPILERS = ("g++", "clang++", "c++")
 # A frame may have half of the 65536 bytes of a thread's stack.
 OPTIONS: tuple[str, ...] = (
@@ -36,6 +37,8 @@ OPTIONS: tuple[str, ...] = (
 )
 OPTIONS += ("-fno-exceptions", "-fno-strict-aliasing", "-Werror=frame-larger-than=32768")
 _TRIPLE = ctypes.c_uint * 3
+_CALLS_FOR_ACCESSES = "-fsanitize=thread"
+RACES = ("-DSIMT_RACES", _CALLS_FOR_ACCESSES, "-g1")  # the options that find data races
 
 
 class BuildError(RuntimeError):
@@ -51,6 +54,7 @@ class Unit:
         for f in functions:
             if self.functions.setdefault(f.name, f) != f:
                 raise ValueError(f"two functions have the name {f.name}")
+        self._options = options
         self._places = {name: place for place, name in enumerate(self.functions)}
         self._library = _loaded(library(list(self.functions.values()), options))
         self._library.simt_run.restype = ctypes.c_char_p
@@ -82,7 +86,23 @@ class Unit:
             extents = _TRIPLE(*(grid or function.grid or ())), _TRIPLE(*(block or function.block))
             wrong = self._library.simt_run(place, *extents, function.meets, schedule, given)
         if wrong:
-            raise RuntimeError(f"{name}: {wrong.decode(errors='replace')}")
+            raise RuntimeError(f"{name}: {self._located(wrong.decode(errors='replace'), function)}")
+
+    def _located(self, message: str, function: CudaFunction) -> str:
+        """The message about a data race with names of arguments, and lines of functions."""
+        names = [*(p.name for p in function.parameters), *function.sizes]
+        message = re.sub(r"argument (\d+)", lambda found: f"`{names[int(found[1])]}`", message)
+        places = re.findall(r"\+(0x[0-9a-f]+)", message)
+        if places and (tool := shutil.which("addr2line")):
+            with tempfile.NamedTemporaryFile(suffix=".so") as file:
+                file.write(library(list(self.functions.values()), self._options))
+                file.flush()
+                # A call returns behind itself.
+                addresses = [hex(int(place, 16) - 1) for place in places]
+                lines = subprocess.run([tool, "-e", file.name, *addresses], capture_output=True, text=True)
+            for place, line in zip(places, lines.stdout.splitlines(), strict=False):
+                message = message.replace(f"+{place}", os.path.basename(line.split(" (")[0]), 1)
+        return message
 
     def _forked(self) -> None:
         forks.reclaim(self._lock)
@@ -148,11 +168,16 @@ def _compiled(compiler: str, options: Sequence[str], text: str) -> bytes:
         for header, content in _headers().items():
             (folder / header).write_text(content)
         (folder / "unit.cpp").write_text(text)
-        command = [compiler, *options, "-o", "unit.so", "unit.cpp"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        if done.returncode != 0:
-            lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()
-            raise BuildError("the compiler of the host refuses a function:\n" + "\n".join(lines[:10]))
+        commands = [[*options, "-o", "unit.so", "unit.cpp"]]
+        if _CALLS_FOR_ACCESSES in options:  # the functions that it calls are ours: its library stays out
+            compiled = [option for option in options if option != "-shared"]
+            commands = [[*compiled, "-c", "-o", "unit.o", "unit.cpp"], ["-shared", "-o", "unit.so", "unit.o"]]
+        for arguments in commands:
+            done = subprocess.run([compiler, *arguments], cwd=folder, capture_output=True, text=True)
+            if done.returncode != 0:
+                said = done.stderr.splitlines()
+                lines = [line for line in said if "error" in line] or said
+                raise BuildError("the compiler of the host refuses a function:\n" + "\n".join(lines[:10]))
         return (folder / "unit.so").read_bytes()
 
 

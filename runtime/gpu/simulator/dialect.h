@@ -140,19 +140,23 @@ static inline double min(double a, double b) { return fmin(a, b); }
 static inline double max(double a, double b) { return fmax(a, b); }
 
 // Memory. Threads take turns, so that what is atomic on a card needs nothing here.
+#define SIMT_UNSEEN __attribute__((no_sanitize("thread")))  // by the search for data races
+namespace simt { static inline void races_change(const void*, size_t); }
 template <class T> static inline T __ldg(const T* p) { return *p; }
 template <class T> static inline T __ldcs(const T* p) { return *p; }
 template <class T> static inline void __stcs(T* p, T value) { *p = value; }
 #define SIMT_ATOMIC(name, result) \
-  template <class T> static inline T atomic##name(T* p, T v) { \
+  template <class T> SIMT_UNSEEN static inline T atomic##name(T* p, T v) { \
     static_assert(T(1) / T(2) == T(0), "atomic operations on integers only: results would depend on the order"); \
+    simt::races_change(p, sizeof(T)); \
     const T old = *p; \
     *p = (result); \
     return old; \
   }
 SIMT_ATOMIC(Add, old + v) SIMT_ATOMIC(Min, v < old ? v : old) SIMT_ATOMIC(Max, old < v ? v : old)
 SIMT_ATOMIC(And, old & v) SIMT_ATOMIC(Or, old | v) SIMT_ATOMIC(Xor, old ^ v) SIMT_ATOMIC(Exch, v)
-template <class T> static inline T atomicCAS(T* p, T expected, T v) {
+template <class T> SIMT_UNSEEN static inline T atomicCAS(T* p, T expected, T v) {
+  simt::races_change(p, sizeof(T));
   const T old = *p;
   if (old == expected) *p = v;
   return old;

@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "dialect.h"
 #include "fiber.h"
 
 #define SG_HOST 1
@@ -35,7 +36,7 @@ static uint3 blockIdx;  // no macro: a function may have a parameter of this nam
 
 namespace simt {
 
-constexpr unsigned WARP = 32, MOST_THREADS = 1024;
+constexpr unsigned WARP = 32, WHOLE = 0xFFFFFFFF, MOST_THREADS = 1024;
 constexpr size_t GIVEN = 227 << 10;  // of shared memory that a function may ask for, on an H200
 constexpr size_t STACK = 64 << 10, SHARED = 48 << 10, GUARD = 64, MESSAGE = 512, MOST_COPIES = 256;
 constexpr unsigned char UNSET = 0xFF;  // a byte of NaN
@@ -48,6 +49,7 @@ struct Thread {
   uint3 index;              // threadIdx
   unsigned number, lane;    // in the block, in its warp
   State state = DONE;
+  bool orders = false;      // the meeting in its warp orders memory
   bool vote = false;        // what it brings to a meeting where votes are counted
   unsigned mask = 0;        // whom it waits for, in its warp
   unsigned from = 0;        // the lane whose value it asks for
@@ -74,6 +76,7 @@ static bool backward;             // the order of lanes in this turn
 static unsigned turn_end;         // the lane after the last of this turn, or the one before the first
 static void (*body)(void* const*);
 static void* const* arguments;
+static unsigned argument_count;
 static char message[MESSAGE];
 
 static void fail(const char* format, ...) {
@@ -92,7 +95,7 @@ static unsigned shared_count;
 // What is past the end of a shared array: a NaN that nobody computes.
 static unsigned char guard_byte(size_t place) { return 0xFFFFA55Au >> place % 4 * 8; }
 
-static unsigned char* shared_place(SharedSite& site, size_t size, size_t alignment, const char* name, size_t most) {
+SIMT_UNSEEN static unsigned char* shared_place(SharedSite& site, size_t size, size_t alignment, const char* name, size_t most) {
   if (site.launch == launch_number) return site.start;
   const size_t start = (shared_used + alignment - 1) / alignment * alignment;
   shared_declared += size;
@@ -110,12 +113,12 @@ static unsigned char* shared_place(SharedSite& site, size_t size, size_t alignme
   return site.start;
 }
 
-static void clear_shared() {
+SIMT_UNSEEN static void clear_shared() {
   for (unsigned i = 0; i < shared_count; i++)
     memset(shared_memory + shared_arrays[i].start, UNSET, shared_arrays[i].end - shared_arrays[i].start);
 }
 
-static void check_shared() {
+SIMT_UNSEEN static void check_shared() {
   for (unsigned i = 0; i < shared_count; i++)
     for (size_t k = 0; k < GUARD; k++)
       if (shared_memory[shared_arrays[i].end + k] != guard_byte(k)) {
@@ -126,6 +129,12 @@ static void check_shared() {
 
 static char* stacks;
 static unsigned fibers;  // threads that have one, at the start of the function
+
+}  // namespace simt
+
+#include "races.h"
+
+namespace simt {
 
 // The next lane of this turn that can go on, else the scheduler.
 static void give_way() {
@@ -226,6 +235,7 @@ static bool complete_warp(unsigned first, unsigned end) {
       o.votes = votes;
       o.state = RUNS;
     }
+    if (t.orders && mask == WHOLE >> (WARP - (end - first))) races_in_warp(first / WARP);
     released = true;
   }
   return released;
@@ -264,6 +274,7 @@ static bool complete_barrier() {
     }
     votes += t.vote;
   }
+  races_at_barrier();
   for (unsigned i = 0; i < count; i++)
     if (threads[i].state == AT_BARRIER) {
       threads[i].state = RUNS;
@@ -367,13 +378,16 @@ static const char* launch(const Launcher& what, const unsigned* grid, const unsi
   dice = order;
   body = what.once;
   arguments = given;
+  argument_count = what.parameters;
   launch_number++;
+  races_begin();
   shared_used = shared_declared = shared_count = 0;
   if (meets) make_fibers();
   const uint64_t blocks = uint64_t(grid[0]) * grid[1] * grid[2];
   for (uint64_t k = 0; k < blocks && !message[0]; k++) {
     const uint64_t b = order & 1 ? blocks - 1 - k : k;
     blockIdx = {unsigned(b % grid[0]), unsigned(b / grid[0] % grid[1]), unsigned(b / grid[0] / grid[1])};
+    races_next_block(b);
     if (k) clear_shared();
     if (meets) run_block();
     else what.all_of_block(given);
@@ -390,8 +404,9 @@ template <class T> static T* shared_array(SharedSite& site, size_t n, const char
 
 static inline void barrier(const char* site) { wait(AT_BARRIER, 0, site); }
 
-static inline void meet_in_warp(unsigned mask, const char* site) {
+static inline void meet_in_warp(unsigned mask, const char* site, bool orders = false) {
   thread->from = thread->lane;
+  thread->orders = orders;
   wait(IN_WARP, mask, site);
 }
 
@@ -413,6 +428,7 @@ static inline T exchange(unsigned mask, T value, unsigned from, const char* site
   static_assert(sizeof(T) <= 16, "a value of at most 16 bytes");
   memcpy(thread->brought, &value, sizeof(T));
   thread->from = from;
+  thread->orders = false;
   wait(IN_WARP, mask, site);
   memcpy(&value, thread->received, sizeof(T));
   return value;
@@ -443,7 +459,8 @@ static inline T shuffle_up(unsigned mask, T v, unsigned by, unsigned width, cons
 }
 
 // Copies to shared memory that a thread asks for: done when it awaits them, or at once in odd schedules.
-static void do_copy(const Copy& c) {
+SIMT_UNSEEN static void do_copy(const Copy& c) {
+  races_copy(c.to, c.from, c.size, c.zeros);
   memcpy(c.to, c.from, c.size - c.zeros);
   memset(static_cast<char*>(c.to) + c.size - c.zeros, 0, c.zeros);
 }
@@ -496,7 +513,7 @@ static inline void await_copies(unsigned but) {
 #define __syncthreads_count(vote) simt::count_at_barrier((vote), SIMT_HERE)
 #define __syncthreads_or(vote) (simt::count_at_barrier((vote), SIMT_HERE) != 0)
 #define __syncthreads_and(vote) (simt::count_at_barrier(!(vote), SIMT_HERE) == 0)
-#define SIMT_SYNCWARP(mask, ...) simt::meet_in_warp((mask), SIMT_HERE)
+#define SIMT_SYNCWARP(mask, ...) simt::meet_in_warp((mask), SIMT_HERE, true)
 #define __syncwarp(...) SIMT_SYNCWARP(__VA_ARGS__ __VA_OPT__(,) 0xffffffffu, 0)
 #define SIMT_FIRST(first, ...) (first)
 #define SIMT_WIDTH(...) SIMT_FIRST(__VA_ARGS__ __VA_OPT__(,) 32, 0)

@@ -115,6 +115,7 @@ def _rows(made: OnlineAttention) -> Lines:
                 writer.line(f"weight = {writer.wide(softmax.weight)};")
             writer.line(f"{SCORES}[at] = weight;")
         writer.line("sum = warp_reduce<Add<float>>(sum);")
+        writer.line("__syncwarp();  // all have read the greatest one so far: a shuffle orders no memory")
         with writer.block("if (lane == 0)"):
             writer.line("scale[line] = expf(greatest[line] - base);")
             writer.line("total[line] = total[line] * scale[line] + sum;\ngreatest[line] = most;")

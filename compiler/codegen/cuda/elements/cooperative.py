@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import field
 
 from staticgraph.compiler.codegen.cuda.elements.statements import StatementWriter, changed
@@ -14,6 +15,7 @@ from staticgraph.compiler.codegen.cuda.expr import index_type
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, call_of, parameters
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant
+from staticgraph.compiler.graph.sizes import proven
 from staticgraph.compiler.kernel.expr import Load, Local, identity, walk
 from staticgraph.compiler.kernel.loops.dependence import accesses
 from staticgraph.compiler.kernel.schedule_gpu.elements.cooperative import CooperativeSchedule, part_threads
@@ -60,6 +62,13 @@ class _Team:
     meet: str
     reads: set[str] = field(default_factory=set)
     writes: set[str] = field(default_factory=set)
+
+    @contextmanager
+    def perhaps(self) -> Iterator[None]:
+        """Context of statements that may be left out at run time: then nobody has met in them."""
+        reads, writes = set(self.reads), set(self.writes)
+        yield
+        self.add(reads, writes)
 
     def touches(self, reads: set[str], writes: set[str]) -> bool:
         """Note what is read and written next. Return True if the threads have to meet before."""
@@ -115,17 +124,18 @@ class _CooperativeWriter(StatementWriter):
                     super().statement(stmt, rest)
             case If():
                 self._look(team, stmt)
-                before = set(team.reads), set(team.writes)
-                super().statement(stmt, rest)
-                team.add(*before)
+                with team.perhaps():
+                    super().statement(stmt, rest)
                 self.forget(changed(stmt.body))
             case While(condition, inner):
                 team.add(*self._touched((stmt,)))  # by the iteration before
                 self.forget(changed(inner))
                 with self.block("while (true)"):
                     self._look(team, stmt)
+                    at_end = set(team.reads), set(team.writes)
                     self.line(f"if (!({self.value(condition)})) break;")
                     self.body(inner)
+                team.reads, team.writes = at_end
             case Loop():
                 self.loop(stmt)
 
@@ -144,8 +154,10 @@ class _CooperativeWriter(StatementWriter):
         elif loop.kind is LoopKind.PARALLEL and team is self.block_team and not updates:
             self._parts(loop)
         else:
-            team.add(*self._touched(loop.body))  # by the iteration before
-            self._each(loop, "0", 1)
+            runs = loop.share is None and proven(operator.ge, loop.index.extent, 1)
+            with nullcontext() if runs else team.perhaps():
+                team.add(*self._touched(loop.body))  # by the iteration before
+                self._each(loop, "0", 1)
 
     def _lanes(self, loop: Loop, team: _Team, combined: Mapping[Local, str]) -> None:
         """A thread does an iteration. What they combine, each warp combines for itself."""
