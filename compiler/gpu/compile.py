@@ -37,8 +37,9 @@ from staticgraph.compiler.stages import Observer, observing, report
 from staticgraph.compiler.support.gc_pause import collector_paused
 
 _DEFAULT = GpuTarget()
-# What pays on a processor only: a GPU has enough arithmetic, and would wait for the rounds of its loops.
-LEFT_OUT = frozenset({"fewer_products"})
+# What is for processors only: a GPU has enough arithmetic, and would wait for the rounds of its loops. The
+# scratch memory of its kernels has known sizes.
+LEFT_OUT = frozenset({"fewer_products", "open_scratch"})
 
 
 def compile_gpu(

@@ -72,9 +72,9 @@ class Node:
         return f"<{self.op.name} #{self.serial}>"
 
 
-def lacks_sizes(node: Node) -> bool:
-    """Return True if the compiled form of a node must know a size that is open."""
-    closed = node.op.closed
+def lacks_sizes(node: Node, on_gpu: bool = False) -> bool:
+    """Return True if the compiled form of a node must know a size that is open, here or `on_gpu`."""
+    closed = max(node.op.closed, node.op.closed_on_gpu) if on_gpu else node.op.closed
     return closed > 0 and is_open(node.inputs[0].shape[-closed:])
 
 

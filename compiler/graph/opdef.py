@@ -107,6 +107,7 @@ class OpDef:
     long: Callable[..., bool] | None = None  # routine: (*types) -> if too few threads of a GPU could do it
     # How many of the first input's last axes a compiled form must know: if one is open, NumPy does the op.
     closed: int = 0
+    closed_on_gpu: int = 0  # the same on a GPU, whose kernels have scratch memory of known sizes
     # composite, long routine, or what combines complex numbers: (*values, **attrs) -> value(s)
     expand: Callable[..., Any] | None = None
     grad: Callable[..., Any] | None = None  # (g, y, *inputs, **attrs) -> cotangents, None if there is none

@@ -7,7 +7,7 @@ first operand, and has nothing to copy where it works in that operand's buffer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from staticgraph.compiler.fusion.group import Group
 from staticgraph.compiler.graph.function import Value
@@ -76,3 +76,30 @@ def _is_begun_with(kernel: Kernel, names: Container[str]) -> bool:
         and not any(isinstance(e, Load) and e.buffer in names for e in later)
         and _reads_its_own([start.value], start.at, names)
     )
+
+
+def readers_first(
+    changes: Mapping[Group, Sequence[Value]], reads: Mapping[Group, Sequence[Value]]
+) -> list[Group]:
+    """Groups that change variables, each after the others that read them; as given if that is a circle."""
+    readers: dict[Value, list[Group]] = {}
+    for group in changes:
+        for value in reads[group]:
+            readers.setdefault(value, []).append(group)
+    before = {
+        g: {r for v in changed for r in readers.get(v, ()) if r is not g} for g, changed in changes.items()
+    }
+    following: dict[Group, list[Group]] = {g: [] for g in changes}
+    for group, earlier in before.items():
+        for reader in earlier:
+            following[reader].append(group)
+    waiting = {g: len(earlier) for g, earlier in before.items()}
+    order: dict[Group, None] = {}
+    ready = [g for g, count in waiting.items() if not count]
+    for group in ready:  # which grows
+        order[group] = None
+        for next_one in following[group]:
+            waiting[next_one] -= 1
+            if not waiting[next_one]:
+                ready.append(next_one)
+    return [*order, *(g for g in changes if g not in order)]

@@ -30,7 +30,7 @@ from staticgraph.compiler.kernel.lower_reductions import sum_of_products
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
 from staticgraph.compiler.lower.assumptions import assumptions
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange, build_kernel, counted, row_bytes
-from staticgraph.compiler.lower.program import Launch, Loops
+from staticgraph.compiler.lower.program import Launch, Loops, Workspace
 from staticgraph.compiler.support.dataclass import dataclass
 
 _NOTHING: Mapping[Value, Value] = MappingProxyType({})
@@ -72,7 +72,7 @@ class KernelTable:
         self._known: dict[Group, _Known] = {}
         self._structures: dict[Hashable, int] = {}
         self._variants: dict[int, _Variants] = {}  # by structure
-        self._built: dict[Hashable, tuple[Loops | Kernel, tuple[int, ...]]] = {}
+        self._built: dict[Hashable, tuple[Loops | Kernel, tuple[int | Workspace, ...]]] = {}
 
     def expect(self, groups: Iterable[Group]) -> None:
         """Look at groups whose kernels will be asked for, to see which are alike."""
@@ -87,7 +87,7 @@ class KernelTable:
     def of(self, group: Group, in_place: Mapping[Value, Value] = _NOTHING) -> GroupKernel:
         """The kernel of `group`. `in_place`: for a stored value, the value whose buffer it overwrites."""
         if not self._known and self._alone is None and len(self._expected) < 2:
-            built = build_kernel(group, in_place)
+            built = build_kernel(group, in_place, in_arena=self._parameters)
             stages.report("build_kernel", group, built.work)
             self._alone = group, in_place, built  # what it is like is looked at when there is another one
             return built
@@ -138,13 +138,14 @@ class KernelTable:
                     given = {v for v in values if isinstance(v, Value) and is_parameter(v)}
                     built = build_kernel(group, in_place, () if numbers else given, known.windows)
                 else:
-                    built = build_kernel(group, in_place)
+                    built = build_kernel(group, in_place, in_arena=self._parameters)
                 stages.report("build_kernel", group, built.work)
-            self._built[key] = built.work, tuple(map(values.__getitem__, built.values))
+            order = tuple([v if isinstance(v, Workspace) else values[v] for v in built.values])
+            self._built[key] = built.work, order
             return built
         work, order = self._built[key]
         numbered = [*values]
-        return GroupKernel(work, tuple(map(numbered.__getitem__, order)))
+        return GroupKernel(work, tuple([n if isinstance(n, Workspace) else numbered[n] for n in order]))
 
 
 def is_parameter(value: Value) -> bool:

@@ -40,7 +40,7 @@ from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Buffer, Form, Kernel, Loop, Stmt, Store, expressions, statements
-from staticgraph.compiler.lower.program import Loops
+from staticgraph.compiler.lower.program import Loops, Workspace
 from staticgraph.compiler.ops.kinds import Out, View, described, scratch_of
 from staticgraph.compiler.support.dataclass import dataclass, replace
 
@@ -79,7 +79,7 @@ class GroupKernel:
     """A kernel, and the values that its buffers hold: one per buffer, in order."""
 
     work: Loops | Kernel
-    values: tuple[Value | RowRange, ...]
+    values: tuple[Value | RowRange | Workspace, ...]
 
 
 def build_kernel(
@@ -87,10 +87,11 @@ def build_kernel(
     in_place: Mapping[Value, Value] | None = None,
     parameters: Collection[Value] = (),
     windows: Mapping[Node, tuple[Template, RowRange]] = _NO_WINDOWS,
+    in_arena: bool = False,
 ) -> GroupKernel:
     """The kernel of `group`. `in_place`: for a stored value, the value whose buffer it overwrites.
     `parameters`: the constants that its caller gives. `windows`: for nodes that read some rows of a value,
-    their formula over these rows alone.
+    their formula over these rows alone. `in_arena`: scratch memory of open sizes is given by its caller, too.
 
     Buffers and indices are numbered in order of use, so that groups of equal structure give equal kernels.
     """
@@ -103,7 +104,14 @@ def build_kernel(
             work = puller.loops()
         else:
             work = puller.routine(root)
-        return GroupKernel(_bounded(_split(work)), tuple(puller.values))
+        work = _bounded(_split(work))
+        spaces: tuple[Workspace, ...] = ()
+        scratch = () if isinstance(work, Loops) else (*work.locals.values(), *work.shared.values())
+        if in_arena and is_open([buffer.size for buffer in scratch]):
+            from staticgraph.compiler.lower.workspace import with_workspaces  # for few kernels
+
+            work, spaces = with_workspaces(work)
+        return GroupKernel(work, (*puller.values, *spaces))
     except OutOfBoundsError as error:  # the last resort: a type rule has let them pass
         operands = ", ".join(str(v.type) for v in root.inputs)
         text = f"{root.op.name}({operands}): operands of these sizes do not fit together: {error}"
@@ -157,7 +165,7 @@ def _bounded(work: Loops | Kernel) -> Loops | Kernel:
 def _bounded_nest(nest: Nest, buffers: Mapping[str, Buffer]) -> Nest:
     if any(same(i.extent, 0) for i in nest.domain):
         return nest
-    stores: Any = in_bounds(nest.stores, buffers)
+    stores: Any = in_bounds(nest.stores, buffers, nest.domain)
     return nest if stores is nest.stores else replace(nest, stores=stores)
 
 

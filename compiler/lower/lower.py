@@ -29,9 +29,9 @@ from staticgraph.compiler.graph.sizes import AnySize, estimate, is_open
 from staticgraph.compiler.kernel.expr import Reduce
 from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
 from staticgraph.compiler.lower.constants import ConstantPool, Constants
-from staticgraph.compiler.lower.in_place import may_overwrite
+from staticgraph.compiler.lower.in_place import may_overwrite, readers_first
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
-from staticgraph.compiler.lower.kernels import RowRange
+from staticgraph.compiler.lower.kernels import GroupKernel, RowRange
 from staticgraph.compiler.lower.program import (
     ARENA,
     ARGUMENTS,
@@ -44,9 +44,10 @@ from staticgraph.compiler.lower.program import (
     Program,
     Ref,
     Require,
+    Workspace,
     may_stop,
 )
-from staticgraph.compiler.lower.rematerialize import Candidate, lifetimes, recompute, spared
+from staticgraph.compiler.lower.rematerialize import Candidate, Stored, lifetimes, recompute, spared
 from staticgraph.compiler.machine import CPU
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ class _Lowering:
         self.first_result = ARGUMENTS + len(self.function.params)
         outside = {*self.places, *self.alias, *map(self._base, self.function.results)}
         inside = (v for g in self.groups for v in g.outputs if v not in outside)
-        self.sizes: dict[Value | Group, AnySize] = {v: v.size * v.dtype.size for v in inside}  # in the arena
+        self.sizes: dict[Stored, AnySize] = {v: v.size * v.dtype.size for v in inside}  # in the arena
         inner = partial(_inner, fuse, kernels)
         control = {g.root: g for g in self.groups if is_control(g.root)}
         self.inner: dict[Group, ControlPlan] = {}
@@ -141,6 +142,8 @@ class _Lowering:
             self.inner = {control[node]: plan for node, plan in plans(control, inner).items()}
         self.opens |= any(each.opens for plan in self.inner.values() for each in plan.programs)
         self.sizes |= {g: plan.size for g, plan in self.inner.items()}
+        self.spaces = {g: found for g in self.groups if (found := self._spaces(g))} if self.opens else {}
+        self.sizes |= {(g, space): space.bytes for g, spaces in self.spaces.items() for space in spaces}
         if self.inner:
             stages.report("control_flow", {}, self.inner)
 
@@ -167,8 +170,9 @@ class _Lowering:
                 and all(v in self.sizes for v in group.outputs)
                 and changed.isdisjoint((*reads, *group.outputs))
             )
-            scratch = (group,) if group in self.inner else ()  # memory that lives while the group runs
-            items.append(Candidate(group, reads, (*group.outputs, *scratch), again))
+            inner = (group,) if group in self.inner else ()  # memory that lives while the group runs
+            scratch = ((group, space) for space in self.spaces.get(group, ()))
+            items.append(Candidate(group, reads, (*group.outputs, *inner, *scratch), again))
         return items
 
     def program(self) -> Program:
@@ -233,7 +237,7 @@ class _Lowering:
         # Variables wait for all collectives: so these are under way together, and may still fail.
         exchanged = max((i for i, g in enumerate(inner) if is_collective(g.root)), default=-1)
         tested = -1
-        for group in self._flag_first(_readers_first(changes, reads)):
+        for group in self._flag_first(readers_first(changes, reads)):
             needed = [home.get(v, -1) for v in reads[group]]
             at = max((*needed, *(last_read.get(v, -1) for v in changes[group])), default=-1)
             if self.flag in group.outputs:
@@ -387,15 +391,19 @@ class _Lowering:
         }
         return size
 
-    def _inside(self, item: Value | Group) -> tuple[Value, ...]:
+    def _inside(self, item: Stored) -> tuple[Value, ...]:
         """A value; or what lies in the memory of a loop or branch when it is fullest."""
         if isinstance(item, Value):
             return (item,)
+        if isinstance(item, tuple):
+            return ()
         return max(self.inner[item].programs, key=lambda program: program.arena).fullest
 
-    def _argument(self, value: Value | RowRange) -> Ref:
+    def _argument(self, value: Value | RowRange | Workspace, group: Group, number: int) -> Ref:
         if isinstance(value, Value):
             return self._place(value)
+        if isinstance(value, Workspace):
+            return self.versions[(group, value), number]
         start = self._place(value.value)
         return Ref(start.slot, start.offset + value.offset)
 
@@ -419,6 +427,20 @@ class _Lowering:
             return None
         return Copy(Ref(slot), source, value.size * value.dtype.size)
 
+    def _kernel(self, group: Group, in_place: Mapping[Value, Value]) -> GroupKernel:
+        try:
+            return self.kernels.of(group, in_place)
+        except Undecided as undecided:
+            undecided.asked_by = undecided.asked_by or tuple((n.op.name, n.where) for n in group.nodes)
+            raise
+
+    def _spaces(self, group: Group) -> tuple[Workspace, ...]:
+        """The scratch memory that the kernel of a group is called with."""
+        root = group.root
+        if root.op.statements is None or is_host(root) or is_control(root):
+            return ()
+        return tuple(v for v in self._kernel(group, {}).values if isinstance(v, Workspace))
+
     def _instruction(self, group: Group, number: int) -> Instruction:
         root = group.root
         if group in self.inner:
@@ -436,12 +458,8 @@ class _Lowering:
             )
         outputs = set(group.outputs)
         in_place = {v: self.overwritten[v] for v in group.outputs if v in self.overwritten}
-        try:
-            made = self.kernels.of(group, in_place)
-        except Undecided as undecided:
-            undecided.asked_by = undecided.asked_by or tuple((n.op.name, n.where) for n in group.nodes)
-            raise
-        args = tuple(map(self._argument, made.values))
+        made = self._kernel(group, in_place)
+        args = tuple([self._argument(value, group, number) for value in made.values])
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
         return self.kernels.launched(Launch(made.work, args, tuple(group.nodes), reads, writes))
@@ -470,30 +488,3 @@ def _inner(
     """The program of a Function inside a loop or branch. What it overwrites is no variable."""
     with stages.unobserved():
         return lower(fuse(function), fetches, updates, may_stop=False, fuse=fuse, kernels=kernels)
-
-
-def _readers_first(
-    changes: Mapping[Group, Sequence[Value]], reads: Mapping[Group, Sequence[Value]]
-) -> list[Group]:
-    """Groups that change variables, each after the others that read them; as given if that is a circle."""
-    readers: dict[Value, list[Group]] = {}
-    for group in changes:
-        for value in reads[group]:
-            readers.setdefault(value, []).append(group)
-    before = {
-        g: {r for v in changed for r in readers.get(v, ()) if r is not g} for g, changed in changes.items()
-    }
-    following: dict[Group, list[Group]] = {g: [] for g in changes}
-    for group, earlier in before.items():
-        for reader in earlier:
-            following[reader].append(group)
-    waiting = {g: len(earlier) for g, earlier in before.items()}
-    order: dict[Group, None] = {}
-    ready = [g for g, count in waiting.items() if not count]
-    for group in ready:  # which grows
-        order[group] = None
-        for next_one in following[group]:
-            waiting[next_one] -= 1
-            if not waiting[next_one]:
-                ready.append(next_one)
-    return [*order, *(g for g in changes if g not in order)]

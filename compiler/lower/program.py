@@ -47,6 +47,19 @@ class Loops:
 
 
 @dataclass(frozen=True, slots=True)
+class Workspace:
+    """A buffer of a kernel that holds nothing before it runs, and nothing that counts after that."""
+
+    name: str
+    buffer: Buffer
+
+    @property
+    def bytes(self) -> AnySize:
+        """Its size in memory."""
+        return self.buffer.size * self.buffer.dtype.size
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """One kernel over its buffers. `nodes` are the graph nodes that it computes."""
 

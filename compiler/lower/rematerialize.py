@@ -25,6 +25,7 @@ from staticgraph.compiler.fusion.group import Group
 from staticgraph.compiler.fusion.inline_element import template
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.lower.buffer_assignment import Lifetime, fullest
+from staticgraph.compiler.lower.program import Workspace
 from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ class Candidate:
     again: bool
 
 
-Stored = Value | Group  # what has memory: a value, or a loop or branch while it runs
+# What has memory: a value, or a loop, a branch or scratch memory of a kernel while it runs.
+Stored = Value | Group | tuple[Group, Workspace]
 Version = tuple[Stored, int]  # what it is, and the place in the order of the kernel that writes it
 
 

@@ -18,6 +18,7 @@ of all that are. Additions keep their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import RuleError, refused
@@ -37,10 +38,14 @@ MARKERS = {
 _SAVES = {"top_k", "self_adjoint_eig", "square_svd"}  # operations without whose further results work is saved
 
 
-def expand(function: Function) -> Function:
-    """`function` without composites, wide ops, markers and costly results that nothing reads."""
-    while any(map(_is_expanded, function.nodes)):
-        function = transform(function, _rebuild)
+def expand(function: Function, on_gpu: bool = False) -> Function:
+    """`function` without composites, wide ops, markers and costly results that nothing reads.
+
+    Composites stay that need to know a size, here or `on_gpu`: the host computes them.
+    """
+    is_expanded, rebuild = partial(_is_expanded, on_gpu=on_gpu), partial(_rebuild, on_gpu=on_gpu)
+    while any(map(is_expanded, function.nodes)):
+        function = transform(function, rebuild)
     if not _SAVES.isdisjoint(function.op_names):
         # What many graphs have none of must not delay them.
         from staticgraph.compiler.passes.unread_results import without_unread_results
@@ -49,25 +54,25 @@ def expand(function: Function) -> Function:
     return function
 
 
-def _is_expanded(node: Node) -> bool:
-    return node.op.name in MARKERS or _is_composite(node) or is_wide(node)
+def _is_expanded(node: Node, on_gpu: bool) -> bool:
+    return node.op.name in MARKERS or _is_composite(node, on_gpu) or is_wide(node)
 
 
-def _is_composite(node: Node) -> bool:
+def _is_composite(node: Node, on_gpu: bool) -> bool:
     """Return True if a node is written in other ops: always, or because its numbers are complex."""
     op = node.op
     if op.kind is not Kind.COMPOSITE:
         combines = op.kind in (Kind.CONTRACTION, Kind.REDUCTION) and op.expand is not None
         if not combines or not node.outputs[0].dtype.is_complex:
             return False
-    return not lacks_sizes(node)
+    return not lacks_sizes(node, on_gpu)
 
 
-def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]:
+def _rebuild(node: Node, inputs: tuple[Value, ...], on_gpu: bool) -> Value | tuple[Value, ...]:
     build = node.outputs[0].recorder
     if node.op.name in MARKERS:
         return inputs[MARKERS[node.op.name]]
-    composite = _is_composite(node)
+    composite = _is_composite(node, on_gpu)
     if not composite and not is_wide(node):
         return build.again(node, inputs).outputs
     with build.at(node.where), recording(build):

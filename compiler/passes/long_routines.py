@@ -7,20 +7,29 @@ An op says by `long` if a routine is one. Small ones stay, such as those of a ba
 
 from __future__ import annotations
 
+import operator
 from dataclasses import replace
 from functools import lru_cache
 
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.ops.statements.strips import is_long
 
 
 def long_routines(function: Function) -> Function:
-    """`function` without its long routines."""
+    """`function` without its long routines.
+
+    Raises:
+        Undecided: If a size of a matrix is open on which a kernel depends.
+    """
     return transform(function, _rebuilt) if any(map(_is_long, function.nodes)) else function
 
 
 def _is_long(node: Node) -> bool:
     op = node.op
+    if op.long is is_long and not op.closed_on_gpu:
+        for size in node.inputs[0].shape[-2:]:  # must be known: scratch memory of open sizes there is none
+            operator.index(size)
     return op.statements is not None and op.long is not None and op.long(*(v.type for v in node.inputs))
 
 

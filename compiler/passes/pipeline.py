@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Sequence
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.passes.expand import expand
+from staticgraph.compiler.passes import expand as composites
 from staticgraph.compiler.passes.simplify import simplify as apply_rules
 from staticgraph.compiler.rewrite.rule import Trace
 from staticgraph.compiler.stages import Observer, observing, unobserved
@@ -47,7 +47,8 @@ class Pipeline:
 def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeline:
     """All passes but those named; `trace` is told of each rule that is applied.
 
-    Without `improve` no rules are applied that improve results.
+    Without `improve` no rules are applied that improve results, and without `open_scratch` memory of kernels
+    has known sizes, as on a GPU.
     """
 
     def loops(function: Function) -> Function:
@@ -56,6 +57,9 @@ def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeli
 
         with unobserved():
             return tidy(function, made)
+
+    def expand(function: Function) -> Function:
+        return composites.expand(function, on_gpu="open_scratch" in without)
 
     def fewer_products(function: Function) -> Function:
         from staticgraph.compiler.passes import winograd

@@ -55,7 +55,8 @@ def _larger_size(a: Tensor) -> Any:
     known = [n for n in (a.type.shape or ())[-2:] if n is not None]
     if len(known) == 2:
         return float(max(known))
-    return ops.cast(reduce_max(shape(a)[-2:]), dtype=a.dtype.real_dtype)
+    rows, columns = (ops.cast(shape(a)[axis], dtype=a.dtype.real_dtype) for axis in (-2, -1))
+    return ops.maximum(rows, columns)
 
 
 def tridiagonal_matmul(

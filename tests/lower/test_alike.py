@@ -22,9 +22,9 @@ def built(monkeypatch):
     roots = []
     build = alike.build_kernel
 
-    def counting(group, *rest):
+    def counting(group, *rest, **named):
         roots.append(group.root.op.name)
-        return build(group, *rest)
+        return build(group, *rest, **named)
 
     monkeypatch.setattr(alike, "build_kernel", counting)
     return roots

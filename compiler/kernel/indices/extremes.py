@@ -1,10 +1,14 @@
-"""Extremes of positions whose loops are open: the least and the greatest value as sizes."""
+"""Extremes of positions: the least and the greatest value as sizes, and facts that narrow them.
+
+for i in 0..(n + 7) // 8:
+  if i < n // 8:              here i is one of n // 8 numbers, and n is at least 8
+"""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.sizes import (
@@ -23,13 +27,18 @@ from staticgraph.compiler.kernel.expr import (
     Expr,
     Extent,
     Index,
+    Local,
     Scalar,
     number,
     substitute,
     unknown,
     walk,
 )
-from staticgraph.compiler.kernel.indices.affine import Affine, Range, bounds, linear
+from staticgraph.compiler.kernel.indices.affine import Affine, Range, bounds, bounds_given, linear
+
+_EXACT = 1 << 62  # sums of positions below it do not overflow
+_COMPARED = {"ge": (0, 1, 0), "gt": (0, 1, 1), "le": (1, 0, 0), "lt": (1, 0, 1)}  # greater, less, by how much
+_OPPOSITE = {"ge": "lt", "gt": "le", "le": "gt", "lt": "ge"}
 
 Extremes = tuple[AnySize | None, AnySize | None]
 Span = tuple[Range, Extremes]
@@ -91,7 +100,7 @@ def is_within(place: Expr, extent: AnySize) -> bool:
     if _is_between(place, extent):
         return True
     known = _of_running_loops(place)
-    return bool(known) and _is_between(_with(place, known), replaced(extent, known))
+    return bool(known) and _is_between(at_sizes(place, known), replaced(extent, known))
 
 
 def _is_between(place: Expr, extent: AnySize) -> bool:
@@ -104,8 +113,11 @@ def _is_from_0(place: Expr) -> bool:
             return _is_from_0(a) and _is_from_0(b)
         case Scalar("maximum", (a, b)):
             return _is_from_0(a) or _is_from_0(b)
-    least = form_extremes(linear(place))[0]
-    return least is not None and proven(operator.ge, least, 0)
+    form = linear(place)
+    least = form_extremes(form)[0]
+    if least is not None and proven(operator.ge, least, 0):
+        return True
+    return any(map(_is_from_0, _bounding(place, form, "minimum", "maximum")))
 
 
 def _is_below(place: Expr, extent: AnySize) -> bool:
@@ -114,20 +126,36 @@ def _is_below(place: Expr, extent: AnySize) -> bool:
             return _is_below(a, extent) or _is_below(b, extent)
         case Scalar("maximum", (a, b)):
             return _is_below(a, extent) and _is_below(b, extent)
-    most = form_extremes(linear(place))[1]
-    return most is not None and proven(operator.lt, most, extent)
+    form = linear(place)
+    most = form_extremes(form)[1]
+    if most is not None and proven(operator.lt, most, extent):
+        return True
+    return any(_is_below(other, extent) for other in _bounding(place, form, "maximum", "minimum"))
+
+
+def _bounding(place: Expr, form: Affine, taken: str, added: str) -> list[Expr]:
+    """Positions that bound one from the same side: an operand in place of an extreme that is a term of it."""
+    found = []
+    for term, factor in form.terms.items():
+        if (
+            isinstance(term, Scalar)
+            and isinstance(factor, int)
+            and term.op == (added if factor > 0 else taken)
+        ):
+            found += [substitute(place, {term: operand}) for operand in term.args]
+    return found
 
 
 def _of_running_loops(place: Expr) -> dict[str, AnySize]:
     """Symbols as the loops of a position bound them: n0 is at least 3 if one of `n0 - 2` iterations runs."""
     least: dict[str, int] = {}
     for loop in walk(place):
-        for name, n in _when_positive(loop.extent).items() if isinstance(loop, Index) else ():
+        for name, n in when_positive(loop.extent).items() if isinstance(loop, Index) else ():
             least[name] = max(n, least.get(name, n))
     return {name: symbol(name) + n for name, n in least.items()}
 
 
-def _when_positive(size: AnySize) -> dict[str, int]:
+def when_positive(size: AnySize) -> dict[str, int]:
     """Least values of the symbols of a size that is at least 1: 3 for `(n0 + 1) // 2 - 1`."""
     if not isinstance(size, Size):
         return {}
@@ -142,13 +170,13 @@ def _when_positive(size: AnySize) -> dict[str, int]:
         case str() as name:
             return {name: least} if least > 0 else {}
         case AtMost(size=inner, most=most) if 0 < least <= most:
-            return _when_positive(inner - (least - 1))
+            return when_positive(inner - (least - 1))
         case Quotient(dividend=inner, divisor=divisor):
-            return _when_positive(inner - (least * divisor - 1))
+            return when_positive(inner - (least * divisor - 1))
     return {}
 
 
-def _with(place: Expr, known: Mapping[str, AnySize]) -> Expr:
+def at_sizes(place: Expr, known: Mapping[str, AnySize]) -> Expr:
     """A position with other sizes in place of symbols."""
     table: dict[Expr, Expr] = {}
     for node in walk(place):
@@ -223,3 +251,165 @@ def _is_multiple(position: Expr, size: Size) -> bool:
     """Return True if a loop of a position runs over a multiple of a size, which then is not 0."""
     loops = (e for e in walk(position) if isinstance(e, Index) and isinstance(e.extent, Size))
     return proven(operator.ge, size, 0) and any(quotient(e.extent, size) is not None for e in loops)
+
+
+class Facts:
+    """Facts that hold at a place in a kernel.
+
+    Attributes:
+        ranges: The least and the greatest values of expressions.
+        least: The least values of sums, by their terms.
+        meaning: What locals stand for.
+        extents: Lesser extents of loops, those that conditions let reach the place.
+        least_sizes: The least values of symbols, which loops that run tell.
+    """
+
+    def __init__(self, other: Facts | None = None) -> None:
+        self.ranges: dict[Expr, Range] = dict(other.ranges) if other else {}
+        self.least: dict[frozenset[tuple[Expr, int]], int] = dict(other.least) if other else {}
+        self.meaning: dict[Expr, Expr] = dict(other.meaning) if other else {}
+        self.extents: dict[Index, AnySize] = dict(other.extents) if other else {}
+        self.least_sizes: dict[str, int] = dict(other.least_sizes) if other else {}
+
+    def range(self, expr: Expr) -> Range:
+        """The least and the greatest value of an integer expression."""
+        return bounds_given(expr, self.ranges, self._narrowed)
+
+    def _narrowed(self, expr: Expr, found: Range) -> Range:
+        if expr.dtype is not int64:
+            return found
+        match expr:
+            case Scalar("minimum" | "maximum" as op, (a, b)) if not (both := linear(a) + linear(b)).terms:
+                middle = both.constant // 2  # as in minimum(i, 6 - i), which is at most 3
+                return (
+                    (max(found[0], -(-both.constant // 2)), found[1])
+                    if op == "maximum"
+                    else (found[0], min(found[1], middle))
+                )
+        if not self.least:
+            return found
+        form = linear(expr)
+        above, below = frozenset(form.terms.items()), frozenset(form.times(-1).terms.items())
+        if (above not in self.least and below not in self.least) or (
+            expr not in form.terms and not self._is_exact(form)
+        ):
+            return found
+        low, high = self.least.get(above, -math.inf), -self.least.get(below, -math.inf)
+        return max(found[0], low + form.constant), min(found[1], high + form.constant)
+
+    def forget(self, changed: Callable[[Expr], bool]) -> None:
+        """Drop what depends on expressions that have `changed`."""
+
+        def is_gone(*roots: Expr) -> bool:
+            return any(map(changed, walk(*roots)))
+
+        self.ranges = {e: r for e, r in self.ranges.items() if not is_gone(e)}
+        self.least = {k: n for k, n in self.least.items() if not is_gone(*(term for term, _ in k))}
+        self.meaning = {m: e for m, e in self.meaning.items() if not is_gone(m, e)}
+
+    def given(self, condition: Expr, holds: bool = True) -> Facts:
+        """Return the facts that hold if `condition` does, or if it does not."""
+        known = Facts(self)
+        stack = [condition]
+        while stack:
+            match stack.pop():
+                case Local() as local if local in known.meaning:
+                    stack.append(known.meaning[local])
+                case Scalar("and" | "or" as op, (a, b)) if holds == (op == "and"):
+                    stack += a, b
+                case Scalar(op, args) if op in _COMPARED and args[0].dtype is int64:
+                    greater, less, by = _COMPARED[op if holds else _OPPOSITE[op]]
+                    for high in _parts(args[greater], "minimum"):
+                        for low in _parts(args[less], "maximum"):
+                            known._at_least(high, low, by)
+        return known
+
+    def inside_of(self, extent: AnySize) -> Facts:
+        """Return the facts that hold in a loop of so many iterations."""
+        known = Facts(self)
+        known._positive(extent)
+        return known
+
+    def _positive(self, size: AnySize) -> None:
+        """Note that a size is at least 1."""
+        for name, n in when_positive(size).items():
+            self.least_sizes[name] = max(n, self.least_sizes.get(name, 0))
+
+    def is_some(self, extent: AnySize) -> bool:
+        """Return True if an axis is known to have an element."""
+        return proven(operator.gt, replaced(extent, self.at_hand), 0)
+
+    @property
+    def at_hand(self) -> dict[str, AnySize]:
+        """Symbols as sizes that are no less than loops that run let them be."""
+        return {name: symbol(name) + n for name, n in self.least_sizes.items()}
+
+    def narrowed(self, place: Expr) -> Expr:
+        """Return a position with loops that do no more iterations than conditions let reach it."""
+        table: dict[Expr, Expr] = {
+            index: Index(index.name, self.extents[index])
+            for index in walk(place)
+            if isinstance(index, Index) and index in self.extents
+        }
+        return substitute(place, table) if table else place
+
+    def _at_least(self, greater: Expr, less: Expr, by: int) -> None:
+        """Note that `greater - less >= by`."""
+        if isinstance(greater, Extent) and (low := self.range(less)[0] + by) >= 1:
+            self._positive(greater.size - (int(low) - 1))
+        if isinstance(less, Index) and is_open(greater):
+            most = extremes(greater)[1]
+            extent = less.extent if most is None else most - (by - 1)
+            if proven(operator.le, extent, self.extents.get(less, less.extent)):
+                self.extents[less] = extent
+        form = self._sum(greater) + self._sum(less).times(-1)
+        key = frozenset(form.terms.items())
+        least = max(by - form.constant, self.least.get(key, by - form.constant))
+        self.least[key] = least
+        for term, factor in form.terms.items():
+            if isinstance(factor, Size):
+                continue
+            others = Affine({t: f for t, f in form.terms.items() if t is not term})
+            most = sum(
+                max(end * f for end in self.range(t) for f in size_bounds(by))
+                for t, by in others.terms.items()
+            )
+            low, high = self.range(term)
+            if factor == 1:
+                self.ranges[term] = max(low, least - most), high
+            elif factor == -1:
+                self.ranges[term] = low, min(high, most - least)
+
+    def is_less(self, place: Expr, extent: Size) -> bool:
+        """Return True if a condition tells that a position is less than an open extent."""
+        form = self._sum(Extent(extent)) + self._sum(place).times(-1)
+        if self.least.get(frozenset(form.terms.items()), -math.inf) + form.constant >= 1:
+            return True
+        below = self._sum(place).times(-1)
+        for key, least in self.least.items():  # of another size that is not greater than this one
+            sizes = {term: factor for term, factor in key if isinstance(term, Extent)}
+            if sizes and dict(key).items() - sizes.items() == below.terms.items():
+                most = sum((term.size * factor for term, factor in sizes.items()), -least) - below.constant
+                if proven(operator.lt, most, extent):
+                    return True
+        return False
+
+    def _sum(self, expr: Expr) -> Affine:
+        """`expr` as a sum if that does not overflow, else as one term."""
+        form = linear(expr)
+        return form if self._is_exact(form) else Affine({expr: 1})
+
+    def _is_exact(self, form: Affine) -> bool:
+        """Return True if no part of a sum overflows."""
+        terms = (
+            max(map(abs, self.range(term))) * max(map(abs, size_bounds(factor)))
+            for term, factor in form.terms.items()
+        )
+        return abs(form.constant) + sum(terms) < _EXACT
+
+
+def _parts(expr: Expr, op: str) -> tuple[Expr, ...]:
+    """An expression, and the operands of nested operations of one kind that it is made of."""
+    if isinstance(expr, Scalar) and expr.op == op:
+        return expr, *(part for operand in expr.args for part in _parts(operand, op))
+    return (expr,)

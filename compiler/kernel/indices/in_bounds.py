@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, proven, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, proven, replaced, same
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import (
@@ -39,8 +39,15 @@ from staticgraph.compiler.kernel.expr import (
     walk,
 )
 from staticgraph.compiler.kernel.form import Pieces, Scan, Selection, StagedForm, Updates
-from staticgraph.compiler.kernel.indices.affine import UNKNOWN, Affine, Range, affine, bounds_given, linear
-from staticgraph.compiler.kernel.indices.extremes import extremes, form_extremes, is_open, is_within
+from staticgraph.compiler.kernel.indices.affine import UNKNOWN, Range, affine, linear
+from staticgraph.compiler.kernel.indices.extremes import (
+    Facts,
+    at_sizes,
+    extremes,
+    form_extremes,
+    is_open,
+    is_within,
+)
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
@@ -58,10 +65,7 @@ from staticgraph.compiler.kernel.stmt import (
 )
 from staticgraph.compiler.support.dataclass import replace
 
-_EXACT = 1 << 62  # sums of positions below it do not overflow
 _PATIENCE = 3  # iterations of a loop that are followed before a range that grows is taken to have no end
-_COMPARED = {"ge": (0, 1, 0), "gt": (0, 1, 1), "le": (1, 0, 0), "lt": (1, 0, 1)}  # greater, less, by how much
-_OPPOSITE = {"ge": "lt", "gt": "le", "le": "gt", "lt": "ge"}
 
 
 class OutOfBoundsError(Exception):
@@ -109,13 +113,20 @@ def _sizes(place: Expr, extent: AnySize) -> tuple[Size, ...]:
     return tuple(n for n in (*found, extent) if isinstance(n, Size))
 
 
-def in_bounds(body: tuple[Stmt, ...], buffers: Mapping[str, Buffer]) -> tuple[Stmt, ...]:
+def in_bounds(
+    body: tuple[Stmt, ...], buffers: Mapping[str, Buffer], loops: Sequence[Index] = ()
+) -> tuple[Stmt, ...]:
     """`body` with every position that is not proven to lie in its buffer clamped; mostly `body` itself.
+
+    `loops` are around it.
 
     Raises:
         OutOfBoundsError: if a position that is sure to be reached lies outside.
     """
-    return _Prover(buffers).block(body, _Known(), True)
+    known = Facts()
+    for index in loops:
+        known = known.inside_of(index.extent)
+    return _Prover(buffers).block(body, known, True)
 
 
 def is_proven(form: Form | tuple[Stmt, ...] | None, buffers: Mapping[str, Buffer]) -> bool:
@@ -146,117 +157,19 @@ def is_proven(form: Form | tuple[Stmt, ...] | None, buffers: Mapping[str, Buffer
             return False
     for index in reversed(loops):
         reads = (Loop(index, reads),)
-    return _Prover(buffers).block(reads, _Known(), False) is reads
-
-
-class _Known:
-    """Facts that hold at a place in a kernel."""
-
-    def __init__(self, other: _Known | None = None) -> None:
-        self.ranges: dict[Expr, Range] = dict(other.ranges) if other else {}
-        self.least: dict[frozenset[tuple[Expr, int]], int] = dict(other.least) if other else {}  # of sums
-        self.meaning: dict[Expr, Expr] = dict(other.meaning) if other else {}  # of truth values, positions
-
-    def range(self, expr: Expr) -> Range:
-        """The least and the greatest value of an integer expression."""
-        return bounds_given(expr, self.ranges, self._narrowed)
-
-    def _narrowed(self, expr: Expr, found: Range) -> Range:
-        if expr.dtype is not int64:
-            return found
-        match expr:
-            case Scalar("minimum" | "maximum" as op, (a, b)) if not (both := linear(a) + linear(b)).terms:
-                middle = both.constant // 2  # as in minimum(i, 6 - i), which is at most 3
-                return (
-                    (max(found[0], -(-both.constant // 2)), found[1])
-                    if op == "maximum"
-                    else (found[0], min(found[1], middle))
-                )
-        if not self.least:
-            return found
-        form = linear(expr)
-        above, below = frozenset(form.terms.items()), frozenset(form.times(-1).terms.items())
-        if (above not in self.least and below not in self.least) or (
-            expr not in form.terms and not self._is_exact(form)
-        ):
-            return found
-        low, high = self.least.get(above, -math.inf), -self.least.get(below, -math.inf)
-        return max(found[0], low + form.constant), min(found[1], high + form.constant)
-
-    def forget(self, changed: Callable[[Expr], bool]) -> None:
-        """Drop what depends on expressions that have `changed`."""
-
-        def is_gone(*roots: Expr) -> bool:
-            return any(map(changed, walk(*roots)))
-
-        self.ranges = {e: r for e, r in self.ranges.items() if not is_gone(e)}
-        self.least = {k: n for k, n in self.least.items() if not is_gone(*(term for term, _ in k))}
-        self.meaning = {m: e for m, e in self.meaning.items() if not is_gone(m, e)}
-
-    def given(self, condition: Expr, holds: bool = True) -> _Known:
-        """Return the facts that hold if `condition` does, or if it does not."""
-        known = _Known(self)
-        stack = [condition]
-        while stack:
-            match stack.pop():
-                case Local() as local if local in known.meaning:
-                    stack.append(known.meaning[local])
-                case Scalar("and" | "or" as op, (a, b)) if holds == (op == "and"):
-                    stack += a, b
-                case Scalar(op, args) if op in _COMPARED and args[0].dtype is int64:
-                    greater, less, by = _COMPARED[op if holds else _OPPOSITE[op]]
-                    known._at_least(args[greater], args[less], by)
-        return known
-
-    def _at_least(self, greater: Expr, less: Expr, by: int) -> None:
-        """Note that `greater - less >= by`."""
-        form = self._sum(greater) + self._sum(less).times(-1)
-        key = frozenset(form.terms.items())
-        least = max(by - form.constant, self.least.get(key, by - form.constant))
-        self.least[key] = least
-        for term, factor in form.terms.items():
-            if isinstance(factor, Size):
-                continue
-            others = Affine({t: f for t, f in form.terms.items() if t is not term})
-            most = sum(
-                max(end * f for end in self.range(t) for f in size_bounds(by))
-                for t, by in others.terms.items()
-            )
-            low, high = self.range(term)
-            if factor == 1:
-                self.ranges[term] = max(low, least - most), high
-            elif factor == -1:
-                self.ranges[term] = low, min(high, most - least)
-
-    def is_less(self, place: Expr, extent: Size) -> bool:
-        """Return True if a condition tells that a position is less than an open extent."""
-        form = self._sum(Extent(extent)) + self._sum(place).times(-1)
-        return self.least.get(frozenset(form.terms.items()), -math.inf) + form.constant >= 1
-
-    def _sum(self, expr: Expr) -> Affine:
-        """`expr` as a sum if that does not overflow, else as one term."""
-        form = linear(expr)
-        return form if self._is_exact(form) else Affine({expr: 1})
-
-    def _is_exact(self, form: Affine) -> bool:
-        """Return True if no part of a sum overflows."""
-        terms = (
-            max(map(abs, self.range(term))) * max(map(abs, size_bounds(factor)))
-            for term, factor in form.terms.items()
-        )
-        return abs(form.constant) + sum(terms) < _EXACT
+    return _Prover(buffers).block(reads, Facts(), False) is reads
 
 
 class _Prover:
     def __init__(self, buffers: Mapping[str, Buffer]) -> None:
         self.buffers = buffers
 
-    def block(self, body: tuple[Stmt, ...], known: _Known, runs: bool) -> tuple[Stmt, ...]:
+    def block(self, body: tuple[Stmt, ...], known: Facts, runs: bool) -> tuple[Stmt, ...]:
         """`body` in bounds. `known` becomes what holds after it. `runs`: nothing prevents it from running."""
         made = tuple(self.statement(stmt, known, runs) for stmt in body)
         return body if all(a is b for a, b in zip(made, body, strict=True)) else made
 
-    def statement(self, stmt: Stmt, known: _Known, runs: bool) -> Stmt:
+    def statement(self, stmt: Stmt, known: Facts, runs: bool) -> Stmt:
         match stmt:
             case Loop(index, inside):
                 if same(index.extent, 0):
@@ -271,7 +184,7 @@ class _Prover:
                 return stmt if made is inside and test is condition else While(test, made)
             case If(condition, inside):
                 test = self.expression(condition, known, runs)
-                before, after = _Known(known), known.given(condition)
+                before, after = Facts(known), known.given(condition)
                 made = self.block(inside, after, False)
                 self.join(inside, known, before, after)
                 return stmt if made is inside and test is condition else If(test, made)
@@ -295,21 +208,21 @@ class _Prover:
                 unchanged = all(a is b for a, b in zip(places, at, strict=True))
                 return stmt if unchanged and made_value is value else Store(name, places, made_value)
 
-    def reached(self, loop: Loop, known: _Known, runs: bool) -> tuple[_Known, bool]:
+    def reached(self, loop: Loop, known: Facts, runs: bool) -> tuple[Facts, bool]:
         """Return what is known inside a loop, and if nothing prevents that from running."""
         match loop.share:
             case Span(start, stop):
                 inside = scalar.ge(loop.index, start) & scalar.lt(loop.index, stop)
-                return known.given(inside), False
-        return _Known(known), runs
+                return known.inside_of(loop.index.extent).given(inside), False
+        return known.inside_of(loop.index.extent), runs
 
-    def set(self, local: Local, value: Expr, known: _Known) -> None:
+    def set(self, local: Local, value: Expr, known: Facts) -> None:
         found = known.range(value) if local.dtype.is_integer else None
         known.forget(lambda e: e is local)
         if found is not None:
             known.ranges[local] = found
 
-    def settle(self, inside: tuple[Stmt, ...], known: _Known, condition: Expr | None = None) -> None:
+    def settle(self, inside: tuple[Stmt, ...], known: Facts, condition: Expr | None = None) -> None:
         """Widen what is `known` before a loop until it holds before each of its iterations."""
         changed = _changed(inside)
         stored = {s.value.dtype for s in statements(inside) if isinstance(s, Store)}
@@ -321,7 +234,7 @@ class _Prover:
         quiet = _Prover({})  # positions are looked at when ranges are known
 
         def after() -> dict[Expr, Range]:
-            state = _Known(known) if condition is None else known.given(condition)
+            state = Facts(known) if condition is None else known.given(condition)
             quiet.block(inside, state, False)
             return {c: _union(first[c], state.range(c)) for c in changed}
 
@@ -336,7 +249,7 @@ class _Prover:
             known.ranges |= dict.fromkeys(changed, UNKNOWN)
         known.ranges |= after()  # less wide, and true before each iteration all the same
 
-    def join(self, inside: tuple[Stmt, ...], known: _Known, before: _Known, after: _Known) -> None:
+    def join(self, inside: tuple[Stmt, ...], known: Facts, before: Facts, after: Facts) -> None:
         """Put into `known` what holds after a body that may have run."""
         found: dict[Expr, Range] = {
             local: _union(before.range(local), after.range(local)) for local in _changed(inside)
@@ -345,7 +258,7 @@ class _Prover:
         known.forget(lambda e: e in found or (isinstance(e, Load) and e.dtype in stored))
         known.ranges |= found
 
-    def expression(self, root: Expr, known: _Known, runs: bool) -> Expr:
+    def expression(self, root: Expr, known: Facts, runs: bool) -> Expr:
         """`root` with positions of loads in bounds. What an empty reduction would load is never loaded."""
         done: dict[Expr, Expr] = {}
         for node in _evaluated(root):
@@ -356,14 +269,14 @@ class _Prover:
                 done[node] = rebuild(node, children)
         return done.get(root, root)
 
-    def position(self, name: str, at: tuple[Expr, ...], known: _Known, runs: bool) -> tuple[Expr, ...]:
+    def position(self, name: str, at: tuple[Expr, ...], known: Facts, runs: bool) -> tuple[Expr, ...]:
         if name not in self.buffers:
             return at
         buffer = self.buffers[name]
         places = enumerate(zip(at, buffer.shape, strict=True))
         return tuple([self.place(name, axis, p, n, known, runs) for axis, (p, n) in places])
 
-    def place(self, name: str, axis: int, place: Expr, extent: AnySize, known: _Known, runs: bool) -> Expr:
+    def place(self, name: str, axis: int, place: Expr, extent: AnySize, known: Facts, runs: bool) -> Expr:
         if is_within(place, extent) or _is_inside(simplify_index(place), extent, known):
             return place
         if runs and (found := outside(place, extent)) is not None:
@@ -376,22 +289,24 @@ class _Prover:
             if runs and all(isinstance(term, (Index, Extent)) for term in linear(simple).terms):
                 _ask(simple, extent)
                 return place
-        if (
-            isinstance(extent, Size) and extent > 0
-        ):  # an axis that may be empty has no element to read instead
+        if isinstance(extent, Size) and (known.is_some(extent) or extent > 0):
+            # An axis that may be empty has no element to read instead.
             return scalar.minimum(scalar.maximum(place, 0), Extent(extent - 1))
         return scalar.minimum(scalar.maximum(place, 0), max(extent - 1, 0))
 
 
-def _is_inside(place: Expr, extent: AnySize, known: _Known) -> bool:
+def _is_inside(place: Expr, extent: AnySize, known: Facts) -> bool:
     low, high = known.range(place)
     least = size_bounds(extent)[0]
     if isinstance(extent, Size):
         meant = substitute(place, known.meaning)
+        if low >= 0 and known.is_less(meant, extent):
+            return True
+        meant = known.narrowed(meant)
         most = extremes(meant)[1] if low >= 0 else None
         if is_within(meant, extent) or (most is not None and proven(operator.lt, most, extent)):
             return True
-        if low >= 0 and known.is_less(meant, extent):
+        if known.least_sizes and is_within(at_sizes(meant, known.at_hand), replaced(extent, known.at_hand)):
             return True
     if (low >= 0 and high < least) or low > high or is_within(place, extent):
         # What cannot be reached has no values.

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.dtypes import ANY, bool_, int64, uint8
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, merge, normalize_axis, shape_text
-from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.graph.sizes import AnySize, at_least, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.arrays.movement import INDEX
@@ -25,11 +25,11 @@ from staticgraph.compiler.ops.requirements import coordinates_in, index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 
 
-def checked(index: Expr, n: int) -> tuple[Expr, Expr]:
+def checked(index: Expr, n: AnySize) -> tuple[Expr, Expr]:
     """An index in the tensor whatever `index` is, and whether they are the same."""
     index = scalar.cast(index, int64)
     inside = (index >= 0) & (index < n)
-    return scalar.minimum(scalar.maximum(index, 0), max(n - 1, 0)), inside
+    return scalar.minimum(scalar.maximum(index, 0), at_least(n - 1, 0)), inside
 
 
 def batch_rank(batch_dims: int, rank: int) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
-from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.graph.sizes import AnySize, Size, proven, same
 from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.kernel.stmt import Store
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
@@ -31,6 +31,7 @@ from staticgraph.compiler.ops.linear_algebra.factors import Batch, is_empty, of_
 from staticgraph.compiler.ops.linear_algebra.lapack import (
     FIELDS,
     adjoint,
+    block,
     in_field,
     least,
     matrices,
@@ -52,7 +53,8 @@ _SMALL_OF_MANY = 24  # the same, if it is one of a batch
 
 def _reciprocal(x: Any, scale: Any) -> Any:
     """1 / x, and 0 where x is 0 up to the rounding of numbers of the size of `scale`."""
-    rounding = scale * (x.shape[-1] * float(np.finfo(x.dtype.numpy).eps))
+    n, eps = x.shape[-1], float(np.finfo(x.dtype.numpy).eps)
+    rounding = scale * eps * n if isinstance(n, Size) else scale * (n * eps)
     counts = ops.greater(ops.abs(x), rounding)
     return ops.select(counts, 1.0 / ops.select(counts, x, 1.0), 0.0)
 
@@ -122,7 +124,7 @@ def _svd_grad(g: Any, y: Any, x: Any, compute_uv: bool, full_matrices: bool) -> 
     What the vectors gain outside of their own span comes on top. The further columns of square U and V follow
     the first ones. A complex loss must not depend on the common phase of a column of U and of V.
     """
-    if 0 in x.shape:
+    if is_empty(x.shape):
         return (ops.zeros_like(x),)
     by_values, by_left, by_right = g
     if not compute_uv:
@@ -151,10 +153,14 @@ def _svd_grad(g: Any, y: Any, x: Any, compute_uv: bool, full_matrices: bool) -> 
 
 def _first(vectors: Any, g: Any, k: int) -> tuple[Any, Any]:
     """The first k columns, and their cotangent: the others are orthogonal to them whatever they are."""
-    first, rest = vectors[..., :k], vectors[..., k:]
-    if g is None or vectors.shape[-1] == k:
+    if same(vectors.shape[-1], k):
+        return vectors[..., :k] if isinstance(k, int) else vectors, g
+    first, rest = block(vectors, columns=(0, k)), block(vectors, columns=(k, None))
+    if g is None:
         return first, g
-    return first, g[..., :k] - product(rest, product(g[..., k:], first, adj_a=True))
+    return first, block(g, columns=(0, k)) - product(
+        rest, product(block(g, columns=(k, None)), first, adj_a=True)
+    )
 
 
 def _outside(vectors: Any, g: Any) -> Any:
@@ -183,7 +189,7 @@ def _square_type(input: TensorType, compute_uv: bool) -> tuple[TensorType, ...]:
 
 
 @routine(
-    type=_square_type, dtypes=FIELDS, differentiable=False, closed=2, long=is_long,
+    type=_square_type, dtypes=FIELDS, differentiable=False, closed_on_gpu=2, long=is_long,
     numpy=telling(_NO_VALUES, lambda x, compute_uv: _svd(x, compute_uv, False)),
     samples=[
         Sample(real(3, 3), compute_uv=True), Sample(real(2, 2, 2), compute_uv=False),
@@ -199,7 +205,7 @@ def square_svd(outs: tuple[Out, ...], input: View, *, compute_uv: bool) -> Descr
     values, left, right = outs
     if is_empty(input.shape):
         return ()
-    n, batch = operator.index(input.shape[-1]), input.shape[:-2]
+    n, batch = input.shape[-1], input.shape[:-2]
     element, put_value = _element(input), _put(values)
     put_left, put_right = (_put(left), _put(right)) if compute_uv else (None, None)
     if is_small(n, batch) and not input.dtype.is_complex:
@@ -219,7 +225,7 @@ def square_svd(outs: tuple[Out, ...], input: View, *, compute_uv: bool) -> Descr
 @composite(
     tf="Svd",
     type=_svd_type,
-    closed=2,
+    closed_on_gpu=2,
     numpy=telling(_NO_VALUES, _svd),
     dtypes=FIELDS,
     grad=_svd_grad,
@@ -245,17 +251,19 @@ def svd(input: Any, *, compute_uv: bool = True, full_matrices: bool = False) -> 
     if rows == columns:
         return ops.square_svd(input, compute_uv=compute_uv)
     q, r = ops.qr(input, full_matrices=full_matrices)
-    s, u, v = ops.square_svd(r[..., :columns, :], compute_uv=compute_uv)
+    s, u, v = ops.square_svd(block(r, rows=(0, columns)), compute_uv=compute_uv)
     if not compute_uv:
         return s, u, v
-    u = product(q[..., :columns], u)
-    return s, ops.concat([u, q[..., columns:]], axis=input.rank - 1) if full_matrices else u, v
+    u = product(block(q, columns=(0, columns)), u)
+    if full_matrices:
+        u = ops.concat([u, block(q, columns=(columns, None))], axis=input.rank - 1)
+    return s, u, v
 
 
-def is_small(n: int, batch: Any) -> bool:
+def is_small(n: AnySize, batch: Any) -> bool:
     """Return True if rotations alone are the fastest way to decompose matrices of `n` rows."""
     alone = all(same(size, 1) for size in batch)
-    return n <= (_SMALL if alone else _SMALL_OF_MANY)
+    return proven(operator.le, n, _SMALL if alone else _SMALL_OF_MANY)
 
 
 def _eig_type(input: TensorType, compute_v: bool) -> tuple[TensorType, TensorType]:
@@ -279,7 +287,7 @@ def _eig_grad(g: Any, y: Any, x: Any, compute_v: bool) -> tuple[Any]:
 
     It is folded into the lower half of the matrix, since only that half is read.
     """
-    if 0 in x.shape:
+    if is_empty(x.shape):
         return (ops.zeros_like(x),)
     by_values, by_vectors = g
     values, vectors = y if compute_v else self_adjoint_eig(x)
@@ -296,7 +304,7 @@ def _eig_grad(g: Any, y: Any, x: Any, compute_v: bool) -> tuple[Any]:
 @routine(
     tf="SelfAdjointEigV2",
     type=_eig_type,
-    closed=2,
+    closed_on_gpu=2,
     dtypes=FIELDS,
     grad=_eig_grad,
     long=is_long,
@@ -321,7 +329,7 @@ def self_adjoint_eig(outs: tuple[Out, ...], input: View, *, compute_v: bool = Tr
     values, vectors = outs
     if is_empty(input.shape):
         return ()
-    n, batch = operator.index(input.shape[-1]), input.shape[:-2]
+    n, batch = input.shape[-1], input.shape[:-2]
     element, put_value = _element(input), _put(values)
     put_vector = _put(vectors) if compute_v else None
     if is_small(n, batch) and not input.dtype.is_complex:
@@ -371,9 +379,9 @@ def _pseudo_inverse_grad(g: Any, y: Any, x: Any, rcond: Any) -> tuple[Any, None]
 
 @composite(
     type=_pseudo_inverse_type,
+    closed_on_gpu=2,
     numpy=telling(_NO_VALUES, _pseudo_inverse),
     requires=lambda input, rcond: [ops.decomposable(input, of="pseudo_inverse")],
-    closed=2,
     grad=_pseudo_inverse_grad,
     differentiable=(0,),
     vars={"rcond": "R"},

@@ -18,10 +18,10 @@ from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32, in
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import proven, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_most, proven, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, substitute
-from staticgraph.compiler.kernel.stmt import LoopKind, Store, rewrite
+from staticgraph.compiler.kernel.stmt import If, Loop, LoopKind, Store, rewrite
 from staticgraph.compiler.ops.arrays.movement import check_index
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.linear_algebra.algorithms import (
@@ -48,12 +48,14 @@ from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.statements.loops import counters, nested
 from staticgraph.compiler.ops.statements.strips import Body, Scratch, is_long
 
+_GROUPS = 32  # of matrices of an open size that are done at the same time
+
 Batch = tuple[Index, ...]
 
 
 def of_each(
     out: Out | View,
-    size: int,
+    size: AnySize,
     small: Callable[[Batch, bool], Body] | None,
     large: Callable[[Batch, bool], tuple[Body, Scratch]],
 ) -> Described:
@@ -64,12 +66,28 @@ def of_each(
     """
     batch = counters(out.shape[:-2], "batch")
     alone = all(same(index.extent, 1) for index in batch)
-    if small is not None and size <= unrolled.SMALL:
+    if small is not None and proven(operator.le, size, unrolled.SMALL):
         body = small(batch, alone)
         return Described(_first(batch, body) if alone else unrolled.batch_loops(batch, body))
     body, scratch = large(batch, alone)
-    made = _first(batch, body) if alone else nested(batch, body, LoopKind.PARALLEL)
-    return Described(made, scratch=scratch)
+    if alone:
+        return Described(_first(batch, body), scratch=scratch)
+    if isinstance(size, Size):
+        return Described(_in_groups(batch, body), scratch=scratch)
+    return Described(nested(batch, body, LoopKind.PARALLEL), scratch=scratch)
+
+
+def _in_groups(batch: Batch, body: Body) -> Body:
+    """`body` for each matrix of a batch, in a few groups that may run at the same time.
+
+    The matrices of a group share scratch memory, which has room in the arena for each group.
+    """
+    first, *others = batch
+    count = at_most(first.extent, _GROUPS)
+    group, turn = Index("group", count), Index("turn", -(-first.extent // _GROUPS))
+    number = turn * _GROUPS + group
+    inside = rewrite(nested(others, body), lambda e: substitute(e, {first: number}))
+    return (Loop(group, (Loop(turn, (If(number < first.extent, inside),)),), LoopKind.PARALLEL),)
 
 
 def _first(batch: Batch, body: Body) -> Body:
@@ -118,7 +136,7 @@ def cholesky(outs: tuple[Out, ...], input: View) -> Described | tuple[()]:
     (out,) = outs
     if is_empty(out.shape):
         return ()
-    n = operator.index(out.shape[-1])
+    n = out.shape[-1]
 
     def of(batch: Batch) -> tuple[Any, Any]:
         return lambda i, j: input[(*batch, i, j)], lambda i, j, x: Store(out.buffer, (*batch, i, j), x)
@@ -165,7 +183,7 @@ def triangular_solution(
     (out,) = outs
     if is_empty(matrix.shape, out.shape):
         return ()
-    n, columns = map(operator.index, rhs.shape[-2:])
+    n, columns = rhs.shape[-2:]
     backwards = lower == adjoint
 
     def row(i: Expr) -> Expr:
@@ -221,7 +239,7 @@ def unit_lower_inverse(outs: tuple[Out, ...], input: View) -> Described | tuple[
     (out,) = outs
     if is_empty(out.shape):
         return ()
-    n = operator.index(out.shape[-1])
+    n = out.shape[-1]
 
     def of(batch: Batch) -> tuple[Any, Any, Any]:
         def unit(i: Expr, j: Expr) -> Expr:
@@ -315,7 +333,7 @@ def lu(outs: tuple[Out, ...], input: View, *, output_idx_type: DType = int32) ->
     out, order = outs
     if is_empty(out.shape):
         return ()
-    n = operator.index(out.shape[-1])
+    n = out.shape[-1]
 
     def of(batch: Batch) -> tuple[Any, Any, Any]:
         return (
@@ -351,7 +369,7 @@ def small_cofactors(outs: tuple[Out, ...], input: View) -> Described | tuple[()]
     (out,) = outs
     if is_empty(out.shape):
         return ()
-    n = operator.index(out.shape[-1])
+    n = out.shape[-1]
 
     def written(batch: Batch, alone: bool) -> Body:
         return unrolled.cofactors(

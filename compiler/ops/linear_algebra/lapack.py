@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import complex64, complex128, float32, fl
 from staticgraph.compiler.graph.errors import RuleError, require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
-from staticgraph.compiler.graph.sizes import same, same_shape
+from staticgraph.compiler.graph.sizes import is_open, proven, same, same_shape
 from staticgraph.compiler.ops.arrays.creation import positions
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.linear_algebra.algorithms import unrolled
@@ -121,6 +122,19 @@ def least(a: int | None, b: int | None) -> int | None:
     return None if a is None or b is None else min(a, b)
 
 
+def block(x: Any, rows: Sequence[Any] = (0, None), columns: Sequence[Any] = (0, None)) -> Any:
+    """Rows and columns of matrices, each from one to the one before another; None is the end."""
+    spans = [
+        (first, n if stop is None else stop)
+        for (first, stop), n in zip((rows, columns), x.shape[-2:], strict=True)
+    ]
+    if not is_open([n for span in spans for n in span]):
+        return x[(..., *(slice(*span) for span in spans))]
+    lead = x.rank - 2
+    begin = (*(0 for _ in range(lead)), *(first for first, _ in spans))
+    return ops.slice(x, begin=begin, size=(*x.shape[:lead], *(stop - first for first, stop in spans)))
+
+
 def _adjoint(x: np.ndarray) -> np.ndarray:
     return np.swapaxes(x, -1, -2).conj()
 
@@ -163,7 +177,7 @@ def matrix_inverse(input: Any, *, adjoint: bool = False) -> Any:
     if any(same(n, 0) for n in input.shape):
         return input
     factors, order = ops.lu(input)
-    if input.shape[-1] < _LARGE:
+    if proven(operator.lt, input.shape[-1], _LARGE):
         rows, places = ops.expand_dims(order, axis=-1), positions(input, input.shape[-1])
         here = ops.equal(rows, ops.cast(places, dtype=order.dtype))
         made = _substituted(factors, ops.cast(here, dtype=input.dtype))
@@ -221,7 +235,7 @@ def _cofactors_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 
     Cofactors of few rows are polynomials, and so is their derivative, which exists at singular matrices, too.
     """
-    if x.shape[-1] < 2:
+    if proven(operator.lt, x.shape[-1], 2):
         return (ops.zeros_like(x),)
     if _are_few(x):
         return (_slope_of_cofactors(x, g),)
@@ -231,7 +245,7 @@ def _cofactors_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 
 def _are_few(x: Any) -> bool:
     """Return True if cofactors of matrices are written out."""
-    return bool(x.shape[-1] <= unrolled.FEW) and not x.dtype.is_complex
+    return proven(operator.le, x.shape[-1], unrolled.FEW) and not x.dtype.is_complex
 
 
 def _slope_of_cofactors(x: Any, g: Any) -> Any:

@@ -18,7 +18,7 @@ from staticgraph.compiler.kernel.stmt import Store
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.linear_algebra.algorithms import bands
 from staticgraph.compiler.ops.linear_algebra.factors import Batch, is_empty, of_each
-from staticgraph.compiler.ops.linear_algebra.lapack import adjoint, product
+from staticgraph.compiler.ops.linear_algebra.lapack import adjoint, block, product
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.statements.strips import Body, Scratch, is_long
 
@@ -64,7 +64,7 @@ def _exponential_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     turned, n = adjoint(x), x.shape[-1]
     upper = ops.concat([turned, g], axis=x.rank - 1)
     lower = ops.concat([ops.zeros_like(turned), turned], axis=x.rank - 1)
-    return (matrix_exponential(ops.concat([upper, lower], axis=x.rank - 2))[..., :n, n:],)
+    return (block(matrix_exponential(ops.concat([upper, lower], axis=x.rank - 2)), (0, n), (n, None)),)
 
 
 _SQUARES = [
@@ -77,8 +77,8 @@ _SQUARES = [
 
 
 @composite(
-    tf="MatrixExponential", type=_square, dtypes=_FIELDS, samples=_SQUARES, grad=_exponential_grad, closed=2,
-    numpy=_exponential,
+    tf="MatrixExponential", type=_square, dtypes=_FIELDS, samples=_SQUARES, grad=_exponential_grad,
+    numpy=_exponential, closed_on_gpu=2,
 )  # fmt: skip
 def matrix_exponential(input: Any) -> Any:
     """Exponentials of square matrices: 1 + X + X^2 / 2 + X^3 / 6 + ...
@@ -92,7 +92,7 @@ def matrix_exponential(input: Any) -> Any:
         x, y = ops.real(input), ops.imag(input)
         rows = [ops.concat(parts, axis=rank - 1) for parts in ([x, -y], [y, x])]
         made = matrix_exponential(ops.concat(rows, axis=rank - 2))
-        return ops.complex(made[..., :n, :n], made[..., n:, :n])
+        return ops.complex(block(made, (0, n), (0, n)), block(made, (n, None), (0, n)))
     x = ops.cast(input, dtype=float64)
     norm = ops.reduce_max(ops.reduce_sum(ops.abs(x), axis=(-2,)), axis=(-1,), keepdims=True)
     halves = ops.ceil(ops.log(ops.maximum(norm * (1 / _SMALL), 1.0)) * (1 / math.log(2)))
@@ -115,7 +115,7 @@ def _small_exponential(x: Any) -> Any:
     for k in range(1, _TERMS + 1):
         weights.append(weights[-1] * (_TERMS - k + 1) / (k * (2 * _TERMS - k + 1)))
     square = product(x, x)
-    even, odd = (ops.matrix_diag(ops.zeros_like(x[..., 0]) + w) for w in weights[:2])
+    even, odd = (ops.matrix_diag(ops.zeros_like(ops.matrix_diag_part(x)) + w) for w in weights[:2])
     power = square
     for k in range(2, _TERMS, 2):
         even, odd = even + weights[k] * power, odd + weights[k + 1] * power

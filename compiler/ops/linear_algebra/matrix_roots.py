@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -126,7 +125,7 @@ def complex_square_root(outs: tuple[Out, ...], input: View) -> Described | tuple
     (out,) = outs
     if is_empty(out.shape):
         return ()
-    n = operator.index(out.shape[-1])
+    n = out.shape[-1]
 
     def of(batch: Batch, alone: bool) -> tuple[Body, Scratch]:
         def put(i: Expr, j: Expr, x: Expr) -> Store:
@@ -227,7 +226,7 @@ def complex_sylvester(outs: tuple[Out, ...], a: View, b: View, c: View) -> Descr
     (out,) = outs
     if is_empty(out.shape):
         return ()
-    m, n = map(operator.index, out.shape[-2:])
+    m, n = out.shape[-2:]
 
     def of(batch: Batch, alone: bool) -> tuple[Body, Scratch]:
         def element(x: View) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const
 from staticgraph.compiler.kernel.stmt import Store
@@ -18,6 +18,7 @@ from staticgraph.compiler.ops.linear_algebra.factors import Batch, is_empty, of_
 from staticgraph.compiler.ops.linear_algebra.lapack import (
     FIELDS,
     adjoint,
+    block,
     in_field,
     least,
     matrices,
@@ -53,21 +54,26 @@ def _qr_grad(g: Any, y: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     matrix, follow the first ones: they stay orthogonal to them.
     """
     rows, columns = x.shape[-2:]
-    if 0 in x.shape:
+    if is_empty(x.shape):
         return (ops.zeros_like(x),)
     q, r = y
     by_q, by_r = (ops.zeros_like(each) if part is None else part for part, each in zip(g, y, strict=True))
     n = min(rows, columns)
     if columns > rows:
-        by_rest = by_r[..., n:]
-        by_q = by_q + product(x[..., n:], by_rest, adj_b=True)
+        by_rest = block(by_r, columns=(n, None))
+        by_q = by_q + product(block(x, columns=(n, None)), by_rest, adj_b=True)
     elif full_matrices:
-        rest, by_rest = q[..., n:], by_q[..., n:]
-        q, by_q = q[..., :n], by_q[..., :n]
+        (q, rest), (by_q, by_rest) = (
+            (block(each, columns=(0, n)), block(each, columns=(n, None))) for each in (q, by_q)
+        )
         by_q = by_q - product(rest, product(by_rest, q, adj_a=True))
-    r, by_r = r[..., :n, :n], by_r[..., :n, :n]
+    r, by_r = (block(each, (0, n), (0, n)) for each in (r, by_r))
     turned = product(r, by_r, adj_b=True) - product(by_q, q, adj_a=True)
-    lower = turned * np.tril(np.ones((n, n)), -1).astype(x.dtype.numpy)
+    if isinstance(n, Size):
+        lower = ops.matrix_band_part(turned, num_lower=-1, num_upper=0)
+        lower = ops.matrix_set_diag(lower, ops.zeros_like(ops.matrix_diag_part(lower)))
+    else:
+        lower = turned * np.tril(np.ones((n, n)), -1).astype(x.dtype.numpy)
     diagonal = in_field(real_part(ops.matrix_diag_part(turned)), x.dtype)
     by_x = _triangular_part(by_q + product(q, lower + adjoint(lower) + ops.matrix_diag(diagonal)), r)
     return (ops.concat([by_x, product(q, by_rest)], axis=x.rank - 1) if columns > rows else by_x,)
@@ -97,8 +103,8 @@ def qr(outs: tuple[Out, ...], input: View, *, full_matrices: bool = False) -> De
     q, r = outs
     if is_empty(input.shape[:-2]):
         return ()
-    (rows, columns), width = map(operator.index, input.shape[-2:]), operator.index(q.shape[-1])
-    if 0 in (rows, columns):
+    (rows, columns), width = input.shape[-2:], q.shape[-1]
+    if is_empty((rows, columns)):
         return _unit(q)
 
     def factors(batch: Batch, alone: bool) -> tuple[Body, Scratch]:

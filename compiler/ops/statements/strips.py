@@ -19,10 +19,10 @@ from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, proven
+from staticgraph.compiler.graph.sizes import AnySize, Size, proven, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.complex_numbers.formulas import modulus
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, number
 from staticgraph.compiler.kernel.stmt import (
     ALIGNMENT,
     Buffer,
@@ -66,19 +66,19 @@ class Fresh:
         """A local."""
         return Local(f"{name}{next(self._numbers)}", dtype)
 
-    def each(self, extent: int, body: Callable[[Index], Body], name: str = "i") -> Loop:
+    def each(self, extent: AnySize, body: Callable[[Index], Body], name: str = "i") -> Loop:
         """A loop over `extent` iterations, one after the other."""
         index = self.index(name, extent)
         return Loop(index, body(index))
 
     def between(
-        self, start: Expr | int, stop: Expr, extent: int, body: Callable[[Index], Body], name: str
+        self, start: Expr | int, stop: Expr, extent: AnySize, body: Callable[[Index], Body], name: str
     ) -> Loop:
         """A loop from `start` to the one before `stop`, both of which are in `extent` iterations."""
         index = self.index(name, extent)
         return Loop(index, body(index), share=Span(whole(start), stop))
 
-    def lanes(self, extent: int, body: Callable[[Index], Body]) -> Loop:
+    def lanes(self, extent: AnySize, body: Callable[[Index], Body]) -> Loop:
         """A loop in vector lanes."""
         index = self.index("lane", extent)
         return Loop(index, body(index), LoopKind.SIMD)
@@ -134,7 +134,8 @@ class Strips:
 
     def place(self, strip: Expr | int) -> Expr:
         """The place of a strip in the memory."""
-        return whole(strip) + self.first if isinstance(self.first, Expr) or self.first else whole(strip)
+        at_begin = not isinstance(self.first, Expr) and same(self.first, 0)
+        return whole(strip) if at_begin else whole(strip) + self.first
 
     def lanes(self, body: Callable[[Index], Body]) -> Loop:
         """A loop over the lanes of a strip."""
@@ -153,19 +154,14 @@ class Strips:
     def columns_of(self, strip: Index, store: Callable[[Expr, Index, Expr], Store]) -> Body:
         """Do `store(row, lane, column)` for all that a strip has of the rows and columns of the matrix."""
 
-        def lines(width: int) -> Body:
+        def lines(here: Expr, width: AnySize) -> Body:
             def row(i: Index) -> Body:
-                first = strip * self.width
+                first = here * self.width
                 return (self.fresh.lanes(width, lambda lane: (store(i, lane, first + lane),)),)
 
             return (self.fresh.each(self.rows, row),)
 
-        whole, rest = divmod(self.columns, self.width)
-        if not rest:
-            return lines(self.width)
-        if not whole:
-            return lines(rest)
-        return If(strip < whole, lines(self.width)), If(scalar.eq(strip, whole), lines(rest))
+        return by_strips(strip, self.columns, self.width, lines)
 
     def tile(
         self,
@@ -173,7 +169,7 @@ class Strips:
         terms: Expr | int,
         left: Callable[[int, Expr], Expr],
         right: Callable[[Expr], Expr],
-        most: int,
+        most: AnySize,
         first: Expr | int = 0,
     ) -> tuple[list[Local], Body]:
         """The rows `start[r] - sum of left(r, k) * right(k)` for `k` from `first` to the one before `terms`.
@@ -197,7 +193,7 @@ class Strips:
                 *(Update(row, row - total) for row, total in zip(rows, totals, strict=True)),
             )
 
-        if most <= _TOGETHER:
+        if proven(operator.le, most, _TOGETHER):
             return rows, (*begin, *taken_off(low, high))
 
         def part(number: Index) -> Body:
@@ -227,6 +223,17 @@ class Strips:
         return found, tuple(body)
 
 
+def by_strips(strip: Expr, columns: AnySize, width: int, body: Callable[[Expr, AnySize], Body]) -> Body:
+    """Do `body(strip, columns)` for a strip: it has `width` of the columns, the last one may have less."""
+    full, rest = columns // width, columns % width
+    if same(rest, 0):
+        return body(strip, width)
+    if same(full, 0):
+        return body(strip, rest)
+    last = number(full, int64) if isinstance(full, Size) else strip
+    return If(strip < full, body(strip, width)), If(scalar.eq(strip, full), body(last, rest))
+
+
 def size_of_pivot(x: Expr) -> Expr:
     """The absolute value, which pivots are compared by."""
     if not x.dtype.is_complex:
@@ -241,6 +248,11 @@ def root_of_real(x: Expr) -> Expr:
     return scalar.complex(scalar.sqrt(scalar.real(x)), 0.0)
 
 
-def whole(value: Expr | int) -> Expr:
+def clamped(extent: AnySize) -> AnySize:
+    """The extent of scratch memory in which places that data tell are clamped: there must be an element."""
+    return extent + 1 if isinstance(extent, Size) else extent
+
+
+def whole(value: Expr | AnySize) -> Expr:
     """A position as an expression."""
-    return value if isinstance(value, Expr) else Const(operator.index(value), int64)
+    return value if isinstance(value, Expr) else number(value, int64)

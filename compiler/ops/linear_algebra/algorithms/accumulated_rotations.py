@@ -90,7 +90,7 @@ class AccumulatedRotations:
     def _first_row(self, q: Strips, window: Expr) -> Expr:
         """The first row that a window has: all that its rotations meet are in the matrix."""
         first = scalar.maximum(window * self.block - (self.block - 1), 0)
-        return scalar.minimum(first, Const(q.height - self.size, int64))
+        return scalar.minimum(first, q.height - self.size)
 
     def _product(self, q: Strips, group: Expr, window: Expr, side: int) -> Body:
         """Multiply the rotations of a window. What is stored is less than zero: tiles take products off."""

@@ -17,11 +17,14 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update
 from staticgraph.compiler.ops.linear_algebra.algorithms.accumulated_rotations import rotated, rotations
-from staticgraph.compiler.ops.linear_algebra.algorithms.block_reflectors import BlockReflectors
+from staticgraph.compiler.ops.linear_algebra.algorithms.block_reflectors import (
+    BlockReflectors,
+    reflections_of,
+)
 from staticgraph.compiler.ops.linear_algebra.algorithms.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.linear_algebra.algorithms.panels import Panel
 from staticgraph.compiler.ops.linear_algebra.algorithms.spectra import PutValue, Reduced
-from staticgraph.compiler.ops.statements.strips import TILE, Body, Element, Put, Scratch, Strips
+from staticgraph.compiler.ops.statements.strips import TILE, Body, Element, Put, Scratch, Strips, whole
 
 
 def singular_values(
@@ -77,7 +80,7 @@ class _Reduction:
         self.a, self.fresh, self.dtype, self.block = a, a.fresh, a.dtype, a.width
         self.sweeps, self.local, self.n = sweeps, local, a.rows
         self.both = Strips("reflectors", a.rows, a.columns, a.dtype, a.fresh, count=2 * a.count)
-        self.u = BlockReflectors(self.both.part(0, a.count), max(a.rows - 1, 1), local)
+        self.u = BlockReflectors(self.both.part(0, a.count), reflections_of(a.rows), local)
         self.v = BlockReflectors(self.both.part(a.count, a.count), a.rows, local)
         self.panel = Panel(a, local)
 
@@ -101,7 +104,7 @@ class _Reduction:
     def step(self, j: Index) -> Body:
         """Reduce column `j`, and then row `j`."""
         strip, c = j // self.block, j % self.block
-        stop = scalar.select(scalar.eq(c, self.block - 1), Const(self.a.count, int64), Const(0, int64))
+        stop = scalar.select(scalar.eq(c, self.block - 1), whole(self.a.count), whole(0))
         of_row = (
             self._row(j, strip, c),
             *self._reflect_row(j, strip, c),
@@ -121,7 +124,7 @@ class _Reduction:
 
     def _from(self, strip: Expr, body: Any) -> Loop:
         """Do `body(i)` for the places of a line from the first one of a strip on."""
-        end = Const(self.a.height, int64)
+        end = whole(self.a.height)
         return self.fresh.between(strip * self.block, end, self.a.height, body, "i")
 
     # A column, and what it is multiplied with.
@@ -256,7 +259,7 @@ class _Reduction:
             return (a.lanes(lanes), *(stmt for row in rows for stmt in row))
 
         tiles = a.height // TILE
-        return fresh.between(strip * (block // TILE), Const(tiles, int64), tiles, four, "tile")
+        return fresh.between(strip * (block // TILE), whole(tiles), tiles, four, "tile")
 
     def _summed(self, row: Expr, buffer: str, place: Expr) -> Body:
         """Store the sum of what lanes have kept in a row of `lane_sums`."""

@@ -7,9 +7,11 @@ upper triangular.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 from staticgraph.compiler.graph.dtypes import DType, float32, float64, int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, proven, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Store, Update
@@ -30,6 +32,8 @@ class BlockReflectors:
         self.a, self.count, self.local = a, count, local
         self.fresh, self.dtype, self.block = a.fresh, a.dtype, a.width
         self.blocks = -(-count // self.block)
+        # The extent of loops over blocks. Of open ones it may not be known that they are no more than strips.
+        self.most = self.blocks if proven(operator.le, self.blocks, a.count) else a.count
         self.zero = Const(0.0, self.dtype)
 
     def buffers(self, *users: str) -> Scratch:
@@ -102,7 +106,7 @@ class BlockReflectors:
         a, fresh, block = self.a, self.fresh, self.block
         first, second = s * block, (s + 1) * block
         tiles = a.height // TILE
-        end = Const(a.height, int64)
+        end = whole(a.height)
 
         def dots(quarter: Index) -> Body:
             def lanes(lane: Index) -> Body:
@@ -161,7 +165,7 @@ class BlockReflectors:
             fresh.each(block, turned, "p"),
             fresh.each(block // TILE, lambda quarter: taken_off(first + quarter * TILE, True), "quarter"),
             fresh.between(
-                second // TILE, Const(tiles, int64), tiles, lambda tile: taken_off(tile * TILE, False), "tile"
+                second // TILE, whole(tiles), tiles, lambda tile: taken_off(tile * TILE, False), "tile"
             ),
         )
 
@@ -179,10 +183,21 @@ class BlockReflectors:
         def reflected(number: Index) -> Body:
             if adjoint:
                 return self.reflected(q, place, number, user, adjoint=True)
-            s = (self.blocks - 1) - number
-            return (If(s < strip + 1, self.reflected(q, place, s, user, adjoint=False)),)
+            s = (self.most - 1) - number
+            wanted = s < strip + 1
+            if not same(self.most, self.blocks):
+                wanted = wanted & (s < self.blocks)
+            return (If(wanted, self.reflected(q, place, s, user, adjoint=False)),)
 
-        return self.fresh.each(q.height, unit), self.fresh.each(self.blocks, reflected, "number")
+        return self.fresh.each(q.height, unit), self.fresh.each(self.most, reflected, "number")
+
+
+def reflections_of(rows: AnySize) -> AnySize:
+    """The number of reflections of columns below their first number, in a matrix of so many rows.
+
+    There is one less than rows. If their number is open, there is one for each: the last one changes nothing.
+    """
+    return rows if isinstance(rows, Size) else max(rows - 1, 1)
 
 
 _NOTHING = 2.0**-960  # sums of squares below that have lost some of them

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.sizes import AnySize, same, several
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Store, Update
+from staticgraph.compiler.ops.statements.loops import first_of, nested
 from staticgraph.compiler.ops.statements.strips import (
     TILE,
     Body,
@@ -22,6 +24,7 @@ from staticgraph.compiler.ops.statements.strips import (
     Scratch,
     Strips,
     size_of_pivot,
+    whole,
 )
 
 PutOrder = Callable[[Expr, Expr], Store]  # that of a row of the result, and which row of the matrix it is
@@ -53,10 +56,11 @@ def lu_factors(
         "order": Buffer(int64, (a.height,), **place),
         **{name: Buffer(dtype, (a.width,), written=True, local=True) for name in ("first", "pivoted")},
     }
-    steps = (lu.fresh.each(count - 1, lu.step, "step"),) if count > 1 else ()
+    steps = (lu.fresh.each(count - 1, lu.step, "step"),) if several(count) else ()
+    first, once = first_of(count)
     return (
         a.each_strip(lambda strip: lu.read(strip, matrix)),
-        *lu.panel(Const(0, int64), "first"),
+        *nested(once, lu.panel(first, "first")),
         *steps,
         a.each_strip(lambda strip: lu.write(strip, put)),
         *lu.permutation(put_order),
@@ -79,14 +83,14 @@ class _Elimination:
         def numbers() -> Body:
             return a.columns_of(strip, lambda i, lane, column: a.put(strip, i, lane, matrix(i, column)))
 
-        if not n % a.width:
+        if same(n % a.width, 0):
             return numbers()
         ones = self.fresh.each(beyond, lambda i: (a.put(last, i + n, i + n - last * a.width, self.one),))
-        below = (If(strip < last, (self._zeros(strip, n),)),) if last else ()
+        below = (If(strip < last, (self._zeros(strip, n),)),) if not same(last, 0) else ()
         whole = If(scalar.eq(strip, last), (self._zeros(strip, 0),))
         return (*below, whole, *numbers(), If(scalar.eq(strip, last), (ones,)))
 
-    def _zeros(self, strip: Index, first: int) -> Loop:
+    def _zeros(self, strip: Index, first: AnySize) -> Loop:
         """Clear the rows of a strip from `first` on."""
 
         def row(i: Index) -> Body:
@@ -94,9 +98,9 @@ class _Elimination:
 
         return self._rows(first, row)
 
-    def _rows(self, first: Expr | int, body: Callable[[Index], Body]) -> Loop:
+    def _rows(self, first: Expr | AnySize, body: Callable[[Index], Body]) -> Loop:
         """A loop over the rows from `first` on, those beyond the matrix, too."""
-        return self.fresh.between(first, Const(self.a.height, int64), self.a.height, body, "i")
+        return self.fresh.between(first, whole(self.a.height), self.a.height, body, "i")
 
     def panel(self, strip: Expr, pivoted: str) -> Body:
         """Factorise the columns of a strip, from its diagonal block downwards (getf2).
@@ -161,7 +165,7 @@ class _Elimination:
                 self.fresh.each(a.width, lambda j: self._solve_row(strip, s, j), "j"),
                 self.fresh.between(
                     (s + 1) * (a.width // TILE),
-                    Const(tiles, int64),
+                    whole(tiles),
                     tiles,
                     lambda tile: self._update(strip, s, tile),
                     "tile",
@@ -239,7 +243,7 @@ class _Elimination:
         """Store what a strip has of both factors, after the exchanges of the steps that came later."""
         a, count = self.a, self.a.count
         later = self.fresh.between(
-            strip + 1, Const(count, int64), count, lambda s: (self._interchanges(strip, s),), "step"
+            strip + 1, whole(count), count, lambda s: (self._interchanges(strip, s),), "step"
         )
         return (later, *a.columns_of(strip, lambda i, lane, column: put(i, column, a.at(strip, i, lane))))
 

@@ -8,10 +8,14 @@ block on the diagonal: then nobody waits for that.
 
 from __future__ import annotations
 
+import operator
+
 from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, proven, same, several
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, If, Let, Loop, LoopKind, Store, Update
+from staticgraph.compiler.ops.statements.loops import first_of, nested
 from staticgraph.compiler.ops.statements.strips import (
     TILE,
     Body,
@@ -20,6 +24,7 @@ from staticgraph.compiler.ops.statements.strips import (
     Put,
     Scratch,
     Strips,
+    by_strips,
     root_of_real,
     whole,
 )
@@ -55,9 +60,9 @@ def triangular_solution(
         The statements, and their scratch memory: L in tiles of rows, in the order in which it is read, and a
         strip of X for each thread.
     """
-    lines = 2 if columns * dtype.size >= _WIDE * ALIGNMENT else 1
+    lines = 2 if proven(operator.ge, columns * dtype.size, _WIDE * ALIGNMENT) else 1
     forward = _Substitution(n, columns, dtype, lines)
-    x, tiles = forward.x, -(-n // TILE)
+    x = forward.x
     scratch = {
         "packed": Buffer(
             dtype, (x.height // TILE, x.height, TILE), written=True, local=local, shared=True
@@ -65,7 +70,7 @@ def triangular_solution(
         "inverse": Buffer(dtype, (x.height,), written=True, local=local, shared=True),
         "x": x.own_buffer(),
     }
-    tile = forward.fresh.index("tile", tiles)
+    tile = forward.fresh.index("tile", forward.tiles)
     strip = forward.fresh.index("strip", -(-columns // x.width))
     return (
         Loop(tile, forward.pack(tile, matrix, unit), LoopKind.PARALLEL),
@@ -79,6 +84,8 @@ class _Substitution:
     def __init__(self, n: int, columns: int, dtype: DType, lines: int) -> None:
         self.n, self.dtype, self.fresh = n, dtype, Fresh()
         self.x = Strips("x", n, columns, dtype, self.fresh, count=1, lines=lines)
+        # Of an open number of rows, those beyond the matrix are solved for, too: nobody reads them.
+        self.tiles = self.x.height // TILE if isinstance(n, Size) else -(-n // TILE)
 
     def pack(self, tile: Index, matrix: Element, unit: bool) -> Body:
         """Copy four rows; beyond the matrix the last one again, of which nothing is read."""
@@ -96,7 +103,7 @@ class _Substitution:
 
     def solve(self, strip: Index, rhs: Element, put: Put, lower_rhs: bool) -> Body:
         """Read a strip of B, solve for one tile of rows after the other, and store it."""
-        x, tiles = self.x, -(-self.n // TILE)
+        x, tiles = self.x, self.tiles
         start = strip * x.width if lower_rhs else whole(0)
 
         def rows_of(tile: Index) -> Body:
@@ -154,11 +161,12 @@ def cholesky_factor(n: int, matrix: Element, put: Put, local: bool, dtype: DType
         "u": u.buffer(local),
         "inverse": Buffer(dtype, (u.height,), written=True, local=local, shared=True),
     }
+    first_strip, once = first_of(count)
     first = (
         u.each_strip(lambda strip: cholesky.read(strip, matrix)),
-        *cholesky.diagonal_block(Const(0, int64)),
+        *nested(once, cholesky.diagonal_block(first_strip)),
     )
-    steps = (cholesky.fresh.each(count - 1, cholesky.step, "step"),) if count > 1 else ()
+    steps = (cholesky.fresh.each(count - 1, cholesky.step, "step"),) if several(count) else ()
     return (*first, *steps, u.each_strip(lambda strip: cholesky.write(strip, put))), scratch
 
 
@@ -172,26 +180,27 @@ class _Cholesky:
     def read(self, strip: Index, matrix: Element) -> Body:
         """Fill a strip down to its diagonal block; beyond the matrix comes a unit matrix."""
         u, n, count = self.u, self.n, self.u.count
-        rest = n % u.width
+        last = count - 1
+        rest = 0 if same(n % u.width, 0) else n - last * u.width  # columns of a last strip
 
         def row(i: Index) -> Body:
             return (u.lanes(lambda lane: (u.put(strip, i, lane, matrix(strip * u.width + lane, i)),)),)
 
         def row_of_last(i: Index) -> Body:
             def lane(lane: Index) -> Body:
-                column = (count - 1) * u.width + lane
+                column = last * u.width + lane
                 inside = matrix(scalar.minimum(column, n - 1), scalar.minimum(i, n - 1))
                 beyond = scalar.select(scalar.eq(i, column), Const(1.0, self.dtype), Const(0.0, self.dtype))
-                return (u.put(count - 1, i, lane, scalar.select(lane < rest, inside, beyond)),)
+                return (u.put(last, i, lane, scalar.select(lane < rest, inside, beyond)),)
 
             return (u.lanes(lane),)
 
-        most = count if not rest else count - 1
+        most = count if same(rest, 0) else last
         rows = self.fresh.between(0, (strip + 1) * u.width, most * u.width, row, "i")
-        if not rest:
+        if same(rest, 0):
             return (rows,)
-        end = If(scalar.eq(strip, count - 1), (self.fresh.each(count * u.width, row_of_last),))
-        return (end,) if count == 1 else (If(strip < count - 1, (rows,)), end)
+        end = If(scalar.eq(strip, last), (self.fresh.each(count * u.width, row_of_last),))
+        return (end,) if same(count, 1) else (If(strip < last, (rows,)), end)
 
     def step(self, s: Index) -> Body:
         """Compute block row `s` of U in all strips behind, and the next block on the diagonal."""
@@ -278,10 +287,10 @@ class _Cholesky:
         """Store the rows of L that a strip has as columns, and the zeros behind them."""
         u, n = self.u, self.n
 
-        def rows(width: int) -> Body:
+        def rows(here: Expr, width: AnySize) -> Body:
             def row(j: Index) -> Body:
-                line = strip * u.width + j
-                zero, end = Const(0.0, self.dtype), Const(n, int64)
+                line = here * u.width + j
+                zero, end = Const(0.0, self.dtype), whole(n)
                 return (
                     self.fresh.between(0, line + 1, n, lambda i: (put(line, i, u.at(strip, i, j)),), "i"),
                     self.fresh.between(line + 1, end, n, lambda i: (put(line, i, zero),), "i"),
@@ -289,9 +298,4 @@ class _Cholesky:
 
             return (self.fresh.each(width, row),)
 
-        whole, rest = divmod(n, u.width)
-        if not rest:
-            return rows(u.width)
-        if not whole:
-            return rows(rest)
-        return If(strip < whole, rows(u.width)), If(scalar.eq(strip, whole), rows(rest))
+        return by_strips(strip, n, u.width, rows)

@@ -8,22 +8,25 @@ them by itself (Van Zee, van de Geijn and Quintana-Orti, 2014).
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType, float32, int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update, While
 from staticgraph.compiler.ops.linear_algebra.algorithms.block_reflectors import wide_dtype
 from staticgraph.compiler.ops.linear_algebra.algorithms.scaling import scaled_by
-from staticgraph.compiler.ops.statements.strips import Body, Fresh, Scratch, Strips, whole
+from staticgraph.compiler.ops.statements.strips import Body, Fresh, Scratch, Strips, clamped, whole
 
 _PER_NUMBER = 30  # sweeps; two are usual
 _NOTHING = 2.0**-1000  # sums of squares below that are none
 _MANY = 288  # rows; with fewer, vectors are rounded seldom, and small matrices cost more than they do
 _AT_ONCE = 4  # strips of vectors that are rotated at the same time
+_AT_ONCE_OF_MANY = 2  # the same if their number is open: there may be only one, and then one is for nothing
 
 
 class Sweeps:
@@ -43,7 +46,7 @@ class Sweeps:
         self.real, self.sides, self.bidiagonal, self.local = dtype.real_dtype, sides, bidiagonal, local
         self.room = n * (n + 1)  # rotations that are
         # Many rotations of float32 are multiplied before vectors are (`accumulated_rotations.py`).
-        self.accumulated = dtype is float32 and n >= _MANY
+        self.accumulated = dtype is float32 and proven(operator.ge, n, _MANY)
         self.most = n if self.accumulated else 4 * n  # sweeps that are recorded
         self.turned = self.wide if self.accumulated else self.real  # the dtype of rotations
         self.eps = 2.0**-30 if self.real is float32 else 2.0**-52
@@ -52,13 +55,13 @@ class Sweeps:
         """The scratch memory."""
         place: dict[str, Any] = {"written": True, "local": self.local, "shared": True}
         made = {
-            "diagonal": Buffer(self.wide, (self.n,), **place),
+            "diagonal": Buffer(self.wide, (clamped(self.n),), **place),
             "beside": Buffer(self.wide, (self.n + 1,), **place),
             "state": Buffer(int64, (3,), **place),
         }
         if self.sides:
-            made["sweeps"] = Buffer(int64, (self.most, 3), **place)
-            made["rotations"] = Buffer(self.turned, (self.room, self.sides, 2), **place)
+            made["sweeps"] = Buffer(int64, (clamped(self.most), 3), **place)
+            made["rotations"] = Buffer(self.turned, (clamped(self.room), self.sides, 2), **place)
         return made
 
     def diagonal(self, i: Expr) -> Load:
@@ -79,8 +82,8 @@ class Sweeps:
         return (
             self.put("beside", 0, Const(0.0, self.wide)),
             self.put("beside", self.n, Const(0.0, self.wide)),
-            Store("state", (zero,), Const(self.n - 1, int64)),
-            Store("state", (Const(1, int64),), Const(_PER_NUMBER * self.n, int64)),
+            Store("state", (zero,), whole(self.n - 1)),
+            Store("state", (Const(1, int64),), whole(_PER_NUMBER * self.n)),
         )
 
     def _state(self, i: int) -> Load:
@@ -349,8 +352,10 @@ class Sweeps:
     # What the rotations do to vectors.
 
     @staticmethod
-    def padded(strips: int) -> tuple[int, int]:
+    def padded(strips: AnySize) -> tuple[int, AnySize]:
         """The number of strips of vectors that are rotated at the same time, and a multiple of it for all."""
+        if isinstance(strips, Size):
+            return _AT_ONCE_OF_MANY, -(-strips // _AT_ONCE_OF_MANY) * _AT_ONCE_OF_MANY
         groups = -(-strips // _AT_ONCE)
         at_once = -(-strips // groups)
         return at_once, groups * at_once

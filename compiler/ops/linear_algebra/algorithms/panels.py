@@ -126,7 +126,7 @@ class Panel:
 
             tiles = self.a.height // TILE
             first = strip * (self.block // TILE)
-            loop = self.fresh.between(first, Const(tiles, int64), tiles, terms, "four")
+            loop = self.fresh.between(first, whole(tiles), tiles, terms, "four")
             stores = (
                 Store("dots", (Const(half, int64), lane), (x[0] + x[1]) + (x[2] + x[3]))
                 for half, x in enumerate(sums)
@@ -160,7 +160,7 @@ class Panel:
 
                 count = a.height // group
                 first = strip * (self.block // group)
-                loop = fresh.between(first, Const(count, int64), count, terms, "group")
+                loop = fresh.between(first, whole(count), count, terms, "group")
                 four = [sum(sums[u + TILE :: TILE], sums[u]) for u in range(TILE)]
                 total = (four[0] + four[1]) + (four[2] + four[3])
                 store = Store("product", (t * self.block + lane,), total)
@@ -190,6 +190,6 @@ class Panel:
 
             tiles = a.height // TILE
             first = (strip + 1) * (self.block // TILE)
-            return (self.fresh.between(first, Const(tiles, int64), tiles, four, "tile"),)
+            return (self.fresh.between(first, whole(tiles), tiles, four, "tile"),)
 
         return self.strips_from(strip + 1, stop, of_strip)

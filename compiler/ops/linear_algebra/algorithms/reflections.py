@@ -7,7 +7,10 @@ reflections in reverse order.
 
 from __future__ import annotations
 
-from staticgraph.compiler.graph.dtypes import DType, float64, int64
+import operator
+
+from staticgraph.compiler.graph.dtypes import DType, float64
+from staticgraph.compiler.graph.sizes import proven, same, several
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update
@@ -19,7 +22,8 @@ from staticgraph.compiler.ops.linear_algebra.algorithms.block_reflectors import 
     wide_dtype,
 )
 from staticgraph.compiler.ops.linear_algebra.algorithms.scaling import Measured
-from staticgraph.compiler.ops.statements.strips import TILE, Body, Element, Fresh, Put, Scratch, Strips
+from staticgraph.compiler.ops.statements.loops import first_of, nested
+from staticgraph.compiler.ops.statements.strips import TILE, Body, Element, Fresh, Put, Scratch, Strips, whole
 
 
 def orthogonal_factors(
@@ -65,8 +69,8 @@ class _Reflections:
             scratch |= self.measured.buffers()
             read = self.measured.read(matrix)
         scratch |= self.v.buffers(*users) | {f"column_{user}": column for user in users[:2]}
-        first = Const(0, int64)
-        steps = (self.fresh.each(self.v.blocks, self._step, "step"),) if self.a.count > 1 else ()
+        first, once = first_of(self.v.most)
+        steps = (self.fresh.each(self.v.most, self._step, "step"),) if several(self.a.count) else ()
         q_strip = self.fresh.index("strip", -(-self.width // self.block))
 
         def write_q(strip: Index) -> Body:
@@ -76,7 +80,7 @@ class _Reflections:
 
         body = (
             *read,
-            *self._panel(first, "first"),
+            *nested(once, self._panel(first, "first")),
             *steps,
             self.a.each_strip(lambda strip: self._write(strip, put_r)),
             Loop(q_strip, write_q(q_strip), LoopKind.PARALLEL),
@@ -87,9 +91,9 @@ class _Reflections:
         def zeros(i: Index) -> Body:
             return (self.a.lanes(lambda lane: (self.a.put(strip, i, lane, self.zero),)),)
 
-        end = Const(self.a.height, int64)
-        whole = self.columns // self.block  # strips without columns beyond the matrix
-        start = scalar.select(strip < whole, Const(self.a.rows, int64), Const(0, int64))
+        end = whole(self.a.height)
+        full = self.columns // self.block  # strips without columns beyond the matrix
+        start = scalar.select(strip < full, whole(self.a.rows), whole(0))
         below = self.fresh.between(start, end, self.a.height, zeros, "i")
         fill = self.a.columns_of(strip, lambda i, lane, column: self.a.put(strip, i, lane, matrix(i, column)))
         return (below, *fill)
@@ -117,7 +121,7 @@ class _Reflections:
 
     def _reflection(self, strip: Expr, j: Index, user: str) -> Body:
         a, fresh, block, dtype = self.a, self.fresh, self.block, self.dtype
-        row, end = strip * block + j, Const(a.height, int64)
+        row, end = strip * block + j, whole(a.height)
         wide = wide_dtype(dtype)
         below, alpha = fresh.local("below", wide), fresh.local("alpha", dtype)
         made = Householder(fresh, alpha, below)
@@ -145,7 +149,7 @@ class _Reflections:
 
             total = (sums[0] + sums[1]) + (sums[2] + sums[3])
             tiles = a.height // TILE
-            loop = fresh.between(strip * (block // TILE), Const(tiles, int64), tiles, terms, "four")
+            loop = fresh.between(strip * (block // TILE), whole(tiles), tiles, terms, "four")
             return (*(Let(s, self.zero) for s in sums), loop, self.v.put(f"dots_{user}", (j, lane), total))
 
         def reflect(i: Index) -> Body:
@@ -180,8 +184,9 @@ class _Reflections:
         def strip_of(strip: Index) -> Body:
             body = self.v.reflected(self.a, strip, s, "step", adjoint=True)
             following = scalar.eq(strip, s + 1)
-            if self.v.blocks < self.a.count:
+            if not proven(operator.ge, self.v.blocks, self.a.count):
                 following = following & (strip < self.v.blocks)
             return (*body, If(following, self._panel(strip, "step")))
 
-        return (self.a.strips_after(s, strip_of),)
+        body = self.a.strips_after(s, strip_of)
+        return (body if same(self.v.most, self.v.blocks) else If(s < self.v.blocks, (body,)),)

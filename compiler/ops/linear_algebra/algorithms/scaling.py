@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import DType, float32, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Store, Update
-from staticgraph.compiler.ops.statements.strips import Body, Element, Scratch, Strips
+from staticgraph.compiler.ops.statements.strips import Body, Element, Scratch, Strips, whole
 
 
 def _exponent(dtype: DType) -> int:
@@ -73,14 +73,14 @@ class Measured:
     def read(self, element: Element) -> Body:
         """Fill the strips with the numbers of a matrix, and with zeros beyond it, and scale them."""
         a, fresh, zero, nothing = self.a, self.fresh, Const(0.0, self.dtype), Const(0.0, self.a.dtype)
-        end = Const(a.height, int64)
+        end = whole(a.height)
 
         def zeros(i: Index, strip: Index) -> Body:
             return (a.lanes(lambda lane: (a.put(strip, i, lane, nothing),)),)
 
         def fill(strip: Index) -> Body:
             whole_strips = a.columns // a.width
-            start = scalar.select(strip < whole_strips, Const(a.rows, int64), Const(0, int64))
+            start = scalar.select(strip < whole_strips, whole(a.rows), whole(0))
             beyond = fresh.between(start, end, a.height, lambda i: zeros(i, strip), "i")
             numbers = a.columns_of(strip, lambda i, lane, column: a.put(strip, i, lane, element(i, column)))
             return (beyond, *numbers, a.lanes(lambda lane: measure(strip, lane)))

@@ -9,7 +9,10 @@ matrix stays similar to what it was. The functions of a triangle are found colum
 
 from __future__ import annotations
 
+import operator
+
 from staticgraph.compiler.graph.dtypes import bool_, complex128, float64, int64
+from staticgraph.compiler.graph.sizes import proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Store, Update, While
@@ -19,6 +22,7 @@ from staticgraph.compiler.ops.statements.strips import (
     Fresh,
     Put,
     Scratch,
+    clamped,
     size_of_pivot,
     whole,
 )
@@ -148,7 +152,8 @@ class Square:
     @property
     def scratch(self) -> Scratch:
         """The scratch memory."""
-        return {self.name: Buffer(complex128, (self.rows, self.columns), written=True, local=True)}
+        shape = clamped(self.rows), clamped(self.columns)
+        return {self.name: Buffer(complex128, shape, written=True, local=True)}
 
     def __getitem__(self, at: tuple[Expr | int, Expr | int]) -> Load:
         return Load(self.name, (whole(at[0]), whole(at[1])), complex128)
@@ -224,9 +229,9 @@ class SchurForm:
             return (fresh.between(0, i, n, each, "j"),)
 
         steps: Body = ()
-        if n > 2:
+        if not proven(operator.le, n, 2):
             steps = (fresh.each(n - 2, column, "column"),)
-        if n > 1:
+        if not proven(operator.le, n, 1):
             steps += (*self._iterated(), fresh.each(n, clear, "row"))
         return Let(self.norm, Const(0.0, float64)), fresh.each(n, begin, "i"), *steps
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Store, Update, While
@@ -21,6 +22,7 @@ from staticgraph.compiler.ops.statements.strips import (
     Scratch,
     Strips,
     size_of_pivot,
+    whole,
 )
 
 PutValue = Callable[[Expr, Expr], Store]  # the store of a number at a place
@@ -153,7 +155,8 @@ class Spectrum:
 
                 return (self.fresh.each(self.n, column),)
 
-            count = scalar.minimum(self.n - strip * q.width, q.width) if rest else Const(q.width, int64)
+            some = scalar.minimum(self.n - strip * q.width, q.width)
+            count = whole(q.width) if same(rest, 0) else some
             return (self.fresh.between(0, count, q.width, row_of, "lane"),)
 
         strip = self.fresh.index("strip", -(-self.n // q.width))

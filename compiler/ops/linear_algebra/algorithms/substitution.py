@@ -12,17 +12,19 @@ and what is left in it is a small triangle.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.sizes import AnySize, proven
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, Let, Loop, LoopKind, Store, Update
 from staticgraph.compiler.ops.statements.strips import TILE, Body, Element, Fresh, Put, Scratch, whole
 
 
-def are_few(n: int, columns: int) -> bool:
+def are_few(n: AnySize, columns: AnySize) -> bool:
     """Return True if so many right sides are sooner solved one by one than a vector of them at a time."""
-    return columns <= 8 and n >= 8 * columns
+    return isinstance(n, int) and proven(operator.le, columns, 8) and n >= 8 * columns
 
 
 def solution_of_few(

@@ -11,17 +11,21 @@ reflections, whose columns are then rotated as the iterations say.
 
 from __future__ import annotations
 
-from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
+from staticgraph.compiler.kernel.expr import Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Store, Update
 from staticgraph.compiler.ops.linear_algebra.algorithms.accumulated_rotations import rotated, rotations
-from staticgraph.compiler.ops.linear_algebra.algorithms.block_reflectors import BlockReflectors, in_field
+from staticgraph.compiler.ops.linear_algebra.algorithms.block_reflectors import (
+    BlockReflectors,
+    in_field,
+    reflections_of,
+)
 from staticgraph.compiler.ops.linear_algebra.algorithms.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.linear_algebra.algorithms.panels import Panel
 from staticgraph.compiler.ops.linear_algebra.algorithms.scaling import parts
 from staticgraph.compiler.ops.linear_algebra.algorithms.spectra import PutValue, Reduced
-from staticgraph.compiler.ops.statements.strips import Body, Element, Put, Scratch, Strips
+from staticgraph.compiler.ops.statements.strips import Body, Element, Put, Scratch, Strips, whole
 
 
 def symmetric_eigenvalues(
@@ -70,7 +74,7 @@ class _Reduction:
     def __init__(self, a: Strips, sweeps: Sweeps, local: bool) -> None:
         self.a, self.fresh, self.dtype, self.block = a, a.fresh, a.dtype, a.width
         self.sweeps, self.n = sweeps, a.rows
-        self.v = BlockReflectors(a, max(a.rows - 1, 1), local)
+        self.v = BlockReflectors(a, reflections_of(a.rows), local)
         self.panel = Panel(a, local)
 
     def buffers(self) -> Scratch:
@@ -80,7 +84,7 @@ class _Reduction:
     def step(self, j: Index) -> Body:
         """Reduce column `j`. It is row `j` as well, whose numbers lie side by side."""
         strip, c = j // self.block, j % self.block
-        stop = scalar.select(scalar.eq(c, self.block - 1), Const(self.a.count, int64), Const(0, int64))
+        stop = scalar.select(scalar.eq(c, self.block - 1), whole(self.a.count), whole(0))
         following = (
             *self._reflection(j, strip, c),
             self.panel.multiplied(strip, lambda i: self.panel.right(self.block + c, i)),
@@ -133,7 +137,7 @@ class _Reduction:
         return (
             *body,
             self.sweeps.put("beside", j + 1, scalar.cast(made.beta, self.sweeps.wide)),
-            self.fresh.between(strip * block, Const(self.a.height, int64), self.a.height, keep, "i"),
+            self.fresh.between(strip * block, whole(self.a.height), self.a.height, keep, "i"),
             self.v.top_column(strip, c, lambda i: self._v(c, i)),
         )
 
@@ -180,6 +184,6 @@ class _Reduction:
             panel.along(strip, along),
             Let(half, in_field(parts(tau * inner)[0] * 0.5, dtype)),
             panel.along(strip, w),
-            fresh.between(strip * block, Const(self.a.height, int64), self.a.height, keep, "i"),
+            fresh.between(strip * block, whole(self.a.height), self.a.height, keep, "i"),
             *self.v.triangle_column(strip, c, tau, lambda r: scalar.conjugate(panel.dot(0, r))),
         )
