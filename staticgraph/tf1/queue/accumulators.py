@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.read_only import read_only
@@ -62,7 +63,7 @@ class ConditionalAccumulatorBase:
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
         """The operation that sets the global step, with which `local_step` is compared."""
-        step = convert_to_tensor(new_global_step, dtype=int64)
+        step = cast(new_global_step, int64)
         made: Operation = accumulator_set_step(step, accumulator=self, name=name)
         return made
 
@@ -131,7 +132,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         except RuleError:
             text = f"the gradient has shape {grad.shape}, the accumulator takes {shape_text(self._shape)}"
             raise misuse(ShapeError, text, made=[(grad.name, grad.op.where)]) from None
-        step = convert_to_tensor(local_step, dtype=int64)
+        step = cast(local_step, int64)
         made: Operation = accumulator_apply(grad, step, accumulator=self, name=name)
         return made
 
@@ -191,10 +192,10 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             InvalidArgumentError: In a run, the shapes do not fit each other or the accumulator.
         """
         made: Operation = accumulator_apply_sparse(
-            convert_to_tensor(grad_indices, dtype=int64),
+            cast(grad_indices, int64),
             convert_to_tensor(grad_values, dtype=self._dtype),
-            convert_to_tensor([] if grad_shape is None else grad_shape, dtype=int64),
-            convert_to_tensor(local_step, dtype=int64),
+            cast([] if grad_shape is None else grad_shape, int64),
+            cast(local_step, int64),
             accumulator=self,
             name=name,
         )
@@ -230,14 +231,21 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             raise InvalidArgumentError(text)
         if shape.size and (len(shape) != values.ndim or tuple(shape[1:]) != values.shape[1:]):
             raise InvalidArgumentError(f"Shape mismatch: expected {tuple(shape)}, got rows {values.shape}")
-        known = self._shape
-        if known is not None and len(known) > values.ndim:
-            text = f"Shape mismatch: expected shape rank at least {len(known)}, got {values.ndim}"
+        known = self._shape or ()
+        if len(known) > values.ndim:
+            what = "values" if not shape.size or len(shape) >= len(known) else "shape"
+            text = f"Shape mismatch: expected {what} rank at least {len(known)}, got {values.ndim}"
             raise InvalidArgumentError(text)
-        for axis, (wanted, found) in enumerate(zip(known or (), values.shape, strict=False)):
+        for axis, (wanted, found) in enumerate(zip(known, values.shape, strict=False)):
             if axis and wanted is not None and wanted != found:
-                text = f"Shape mismatch: expected shape dim {axis} to be {wanted}, got {found}"
+                what = "shape" if shape.size else "values"
+                text = f"Shape mismatch: expected {what} dim {axis} to be {wanted}, got {found}"
                 raise InvalidArgumentError(text)
+        rows = shape[0] if shape.size else known[0] if known else None
+        for at, index in enumerate(indices.tolist() if rows is not None else ()):
+            if not 0 <= index < rows:
+                text = f"index of slice {at} exceeded limits of shape; index is {index} exceeded {rows}"
+                raise InvalidArgumentError(f"Shape mismatch: {text}")
 
 
 def _count(accumulator: ConditionalAccumulatorBase) -> TensorType:

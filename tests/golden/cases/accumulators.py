@@ -52,7 +52,8 @@ def refused(tf):
     parts = [
         ([[0, 1]], [1.0], None), ([0], 1.0, None), ([0, 1], [[[1.0, 2.0], [3.0, 4.0]]], None),
         ([0], [[1.0, 2.0]], None), ([0], [[[1.0, 2.0, 3.0]] * 2], None), ([0], [[[1.0, 2.0]] * 2], [5, 2]),
-        ([0], [[[1.0, 2.0]] * 2], [5, 2, 2]),
+        ([0], [[[1.0, 2.0]] * 2], [5, 2, 2]), 
+        (tf.constant([1]), [[[1.0, 2.0]] * 2], tf.constant([5, 2, 2])),
     ]
     with tf.Session() as sess:
         return [run(tf, sess, lambda p=part: made.apply_grad(*p)) for part in parts]
@@ -113,6 +114,7 @@ CASES = [
     steps("a shared name", by_shared_name),
     steps("too few required", lambda tf: [dense(tf).take_grad(0), sparse(tf).take_grad(-1)[1]]),
     answer("rows that do not fit", refused),
+    steps("a row out of range", lambda tf: [sparse(tf, shape=[2, 1]).apply_grad([2], [[1.0]])]),
     answer("fed gradients", fed),
     answer("a run that waits", waits),
     error("a gradient of another shape", lambda tf: dense(tf).apply_grad([1.0, 2.0, 3.0])),
