@@ -1,4 +1,4 @@
-"""What an accumulator has added in one session, and who waits for it."""
+"""The sum of the gradients of an accumulator in one session, and the runs that wait for it."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def refused(tf):
     parts = [
         ([[0, 1]], [1.0], None), ([0], 1.0, None), ([0, 1], [[[1.0, 2.0], [3.0, 4.0]]], None),
         ([0], [[1.0, 2.0]], None), ([0], [[[1.0, 2.0, 3.0]] * 2], None), ([0], [[[1.0, 2.0]] * 2], [5, 2]),
-        ([0], [[[1.0, 2.0]] * 2], [5, 2, 2]), 
+        ([0], [[[1.0, 2.0]] * 2], [5, 2, 2]),
         (tf.constant([1]), [[[1.0, 2.0]] * 2], tf.constant([5, 2, 2])),
     ]
     with tf.Session() as sess:
@@ -60,7 +60,7 @@ def refused(tf):
 
 
 def run(tf, sess, build):
-    """What a run gives; whether an error comes when the operation is made is not asked."""
+    """The outcome of a run; an error when the operation is made counts as one of the run."""
     try:
         return outcome(tf, sess, build())
     except ValueError:
