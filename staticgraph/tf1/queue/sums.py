@@ -20,7 +20,7 @@ Parts = tuple[np.ndarray, ...]
 class Sum:
     """The sum of gradients, their number, and the global step. A gradient is a tuple of arrays."""
 
-    def __init__(self, label: str, takes_mean: bool, shape: Shape) -> None:
+    def __init__(self, label: str, takes_mean: bool, shape: Shape | None) -> None:
         self.label, self.takes_mean, self.shape = label, takes_mean, shape
         self._changed = brief(threading.Condition())
         self._count = self._step = 0
@@ -87,7 +87,7 @@ class Sum:
 class DenseSum(Sum):
     """The sum of arrays."""
 
-    def __init__(self, label: str, takes_mean: bool, shape: Shape) -> None:
+    def __init__(self, label: str, takes_mean: bool, shape: Shape | None) -> None:
         super().__init__(label, takes_mean, shape)
         self._total = np.zeros(())
 
@@ -110,7 +110,7 @@ class DenseSum(Sum):
 class SparseSum(Sum):
     """The sums of rows by their numbers; the mean of a row is over the gradients that have it."""
 
-    def __init__(self, label: str, takes_mean: bool, shape: Shape) -> None:
+    def __init__(self, label: str, takes_mean: bool, shape: Shape | None) -> None:
         super().__init__(label, takes_mean, shape)
         self._rows: dict[int, tuple[np.ndarray, int]] = {}
         self._like = np.zeros((0,))
