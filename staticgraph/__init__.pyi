@@ -663,6 +663,11 @@ from staticgraph.tf1.queue import (
     QueueBase as QueueBase,
     RandomShuffleQueue as RandomShuffleQueue,
 )
+from staticgraph.tf1.queue.accumulators import (
+    ConditionalAccumulator as ConditionalAccumulator,
+    ConditionalAccumulatorBase as ConditionalAccumulatorBase,
+    SparseConditionalAccumulator as SparseConditionalAccumulator,
+)
 from staticgraph.tf1.summary.points import (
     watch as watch,
 )

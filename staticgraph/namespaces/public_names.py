@@ -142,6 +142,9 @@ NAMES = {
     ),
     "staticgraph.tf1.io.whole_files": "matching_files read_file write_file",
     "staticgraph.tf1.lookup.tables": "tables_initializer",
+    "staticgraph.tf1.queue.accumulators": (
+        "ConditionalAccumulator ConditionalAccumulatorBase SparseConditionalAccumulator"
+    ),
     "staticgraph.tf1.queue": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "staticgraph.tf1.summary.points": "watch",
 }

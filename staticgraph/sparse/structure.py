@@ -92,7 +92,7 @@ def sparse_to_dense(
     >>> sg.sparse_to_dense([1, 3], [5], 1.0, 0.0).shape.as_list()
     [5]
     """
-    with name_scope(name, "SparseToDense", [sparse_indices, sparse_values]):
+    with name_scope(name, "SparseToDense", [sparse_indices, sparse_values]) as scope:
         values = convert_to_tensor(sparse_values, name="sparse_values")
         default = _zero(values) if default_value is None else default_value
         if not isinstance(default, Tensor) and values.dtype.is_bool:
@@ -107,8 +107,23 @@ def sparse_to_dense(
             values = ops.broadcast_to(values, shape=count)
         if validate_indices:
             where_to = ops.ascending_places(where_to)
-        background = ops.fill(convert_to_tensor(default, dtype=values.dtype), dims=output_shape)
-        return ops.tensor_scatter_update(background, where_to, values)
+        fallback = convert_to_tensor(default, dtype=values.dtype)
+        if values.dtype.kind == "string":
+            return _scattered_strings(where_to, output_shape, values, fallback, scope)
+        background = ops.fill(fallback, dims=output_shape)
+        return ops.tensor_scatter_update(background, where_to, values, name=scope)
+
+
+def _scattered_strings(
+    where_to: Tensor, output_shape: Any, values: Tensor, fallback: Tensor, name: str
+) -> Tensor:
+    """Scatter the positions of strings, which are numbers, and look the strings up."""
+    count = ops.shape_of(values)[0]
+    positions = ops.tensor_scatter_update(
+        ops.fill(count, dims=output_shape), where_to, ops.range(0, count, 1, dtype=int32)
+    )
+    choices = ops.concat([values, ops.reshape(fallback, shape=(1,))], axis=0)
+    return ops.gather(choices, positions, axis=0, name=name)
 
 
 def _zero(values: Tensor) -> Any:

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 
 EXPLAINED = {  # by name, or by a pattern of names
     "*DType": "element types are those of the package; a program has no use for one made by a number",
+    "ConditionalAccumulatorBase": "made by its own classes, which tell it what they have",
     "*QueueBase": "queues are made by their own classes, which tell the base what they have",
     "*ReaderBase": "readers are made by their own classes",
     "OpError": "the message comes first, as in Python; TensorFlow's order is understood as well",

@@ -19,6 +19,7 @@ from staticgraph.tf1.distributions.mixture_same_family import *
 from staticgraph.tf1.distributions.multivariate import *
 from staticgraph.tf1.distributions.point_mass import *
 from staticgraph.tf1.distributions.relaxed import *
+from staticgraph.tf1.distributions.statistics import *
 from staticgraph.tf1.distributions.transformed import *
 from staticgraph.tf1.distributions.uniform import *
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.random_numbers.rejection import random_gamma
+from staticgraph.random_numbers.rejection import random_gamma, random_poisson
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED
 from staticgraph.tf1.distributions.gamma import OfConcentration
 from staticgraph.tf1.distributions.parameters import checked, log_combinations, logits_and_probs, other_seed
 from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
 
-__all__ = ["Binomial", "DirichletMultinomial", "Multinomial"]
+__all__ = ["Binomial", "DirichletMultinomial", "Multinomial", "NegativeBinomial"]
 
 
 def _total_count(total_count: Any, validate_args: bool) -> sg.Tensor:
@@ -131,6 +131,47 @@ class Binomial(Parametric):
 
     def _mode(self) -> Any:
         return sg.floor((1.0 + self._total_count) * self._probs)
+
+
+@constructed
+class NegativeBinomial(Parametric):
+    """Distribution of the number of successes of probability `probs` before `total_count` failures.
+
+    `probs` is `sigmoid(logits)`.
+    """
+
+    _REPARAMETERIZATION = NOT_REPARAMETERIZED
+
+    total_count = kept("total_count")
+    logits = kept("logits")
+    probs = kept("probs")
+
+    def _build(self, total_count: Any, logits: Any = None, probs: Any = None) -> list[sg.Tensor]:
+        self._logits, self._probs = logits_and_probs(logits, probs, self.validate_args)
+        count = sg.convert_to_tensor(total_count, name="total_count", dtype=self._probs.dtype)
+        self._total_count = checked(count, self.validate_args, lambda number: number > 0, "positive")
+        return [self._total_count, self._probs]
+
+    def _sample_n(self, n: Any, seed: int | None) -> Any:
+        rates = random_gamma([n], self._total_count, sg.exp(-self._logits), self.dtype, seed)
+        return random_poisson(rates, [], self.dtype, other_seed(seed, "negative_binom"))
+
+    def _log_prob(self, x: Any) -> Any:
+        powers = -self._total_count * sg.nn.softplus(self._logits) - x * sg.nn.softplus(-self._logits)
+        return powers + sg.lgamma(self._total_count + x) - sg.lgamma(1.0 + x) - sg.lgamma(self._total_count)
+
+    def _cdf(self, x: Any) -> Any:
+        inside = sg.betainc(self._total_count, 1.0 + sg.maximum(sg.floor(x), 0.0), sg.sigmoid(-self._logits))
+        return sg.where_v2(x < 0.0, sg.zeros_like(inside), inside)
+
+    def _mean(self) -> Any:
+        return self._total_count * sg.exp(self._logits)
+
+    def _variance(self) -> Any:
+        return self._mean() / sg.sigmoid(-self._logits)
+
+    def _mode(self) -> Any:
+        return sg.maximum(sg.floor((self._total_count - 1.0) * sg.exp(self._logits)), 0.0)
 
 
 @constructed

@@ -73,7 +73,8 @@ class Optimizer:
 
         It adds one to `global_step`, and runs the updates in the collection UPDATE_OPS that belong to the
         loss (moving averages of batch normalization), unless the program made them run by a control
-        dependency already. GradientError (a ValueError) where the loss depends on no variable.
+        dependency already. GradientError (a ValueError) where the loss depends on no variable. A function
+        of no arguments that returns the loss may stand for it: it is called once.
 
         >>> import staticgraph as sg
         >>> w = sg.Variable(3.0, name="w")
@@ -81,6 +82,8 @@ class Optimizer:
         >>> step.name
         'GradientDescent'
         """
+        if callable(loss):
+            loss = loss()
         grads_and_vars = self.compute_gradients(
             loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
         )
@@ -99,13 +102,18 @@ class Optimizer:
     ) -> list[tuple[Any, Variable]]:
         """Return the gradient of `loss` by each variable, as pairs (gradient, variable).
 
-        The gradient is None for a variable that `loss` does not depend on, and for one of integers.
+        The gradient is None for a variable that `loss` does not depend on, and for one of integers. If
+        `loss` is a function of no arguments that returns the loss, and there is no `var_list`, only the
+        variables that the loss depends on are listed.
         """
         if gate_gradients not in (Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH):
             raise misuse(
                 ValueError,
                 f"gate_gradients={gate_gradients!r} is not Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH",
             )
+        only_connected = callable(loss) and var_list is None
+        if callable(loss):
+            loss = loss()
         if not isinstance(loss, Tensor) and not hasattr(loss, "to_tensor"):
             hint = "it is a tensor made from variables, in the graph; not what Session.run gave"
             raise misuse(TypeError, f"the loss is {shown(loss)}, and no tensor", hint)
@@ -123,6 +131,8 @@ class Optimizer:
             gate_gradients=gate_gradients == Optimizer.GATE_OP,
         )
         pairs = list(zip(found, listed, strict=True))
+        if only_connected:
+            pairs = [pair for pair in pairs if pair[0] is not None]
         _check_floating([variable for gradient, variable in pairs if gradient is not None])
         if gate_gradients == Optimizer.GATE_GRAPH:
             count_more(loss.graph, 1 + sum(gradient is not None for gradient in found))  # all wait for all

@@ -1,6 +1,7 @@
 """The golden cases by subject: {subject: [case]}, in the order in which they stand in the files."""
 
 from tests.golden.cases import (
+    accumulators,
     arithmetic,
     bad_input,
     checkpoints,
@@ -132,6 +133,7 @@ SUBJECTS = {
         datasets,
         quantization,
         queues,
+        accumulators,
         checkpoints,
         graph_defs,
         messages,

@@ -2,7 +2,7 @@
 
 from tests.golden.cases.distributions import distribution, divergence, module
 from tests.golden.draws import positive, real
-from tests.golden.runner import answer, error, value
+from tests.golden.runner import answer, error, runs, value
 
 
 def mixture(tf, logits, loc, scale):
@@ -92,6 +92,54 @@ CASES = [
         positive(2, 3),
         tolerance=10.0,
     ),
+    value(
+        "NegativeBinomial",
+        lambda tf, logits: [
+            f
+            for one in [module(tf).NegativeBinomial(tf.constant([0.5, 3.0, 4.0], logits.dtype), logits)]
+            for x in [tf.constant([0, 3, 1], logits.dtype)]
+            for f in (one.log_prob(x), one.mean(), one.variance())
+        ],
+        real(3),
+        tolerance=10.0,
+    ),
+    value(
+        "NegativeBinomial.cdf",
+        lambda tf, logits: module(tf).NegativeBinomial(3.0, logits).cdf([0.0, 3.0, 1.0]),
+        real(3),
+        grad=False,
+        dtypes=("float32",),
+        tolerance=10.0,
+    ),
+    runs(
+        "NegativeBinomial.sample",
+        lambda tf: module(tf).NegativeBinomial([3.0, 1.5], probs=[0.4, 0.2]).sample(4, seed=3),
+    ),
+    [
+        value(
+            "percentile %g along %s, %s" % (q, axis, word),
+            lambda tf, x, q=q, a=axis, w=word: [
+                module(tf).percentile(x, q, axis=a, interpolation=w),
+                module(tf).percentile(x, q, axis=a, interpolation=w, keep_dims=True),
+            ],
+            real(3, 4, 5),
+        )
+        for q, axis, word in (
+            (0.0, None, None), (30.0, 1, "nearest"), (77.0, [0, 2], "lower"), (50.0, [-1], "higher"),
+            (100.0, None, "lower"),
+        )
+    ],
+    error("percentile between", lambda tf: module(tf).percentile([1.0, 2.0], 50.0, interpolation="linear")),
+    value("softplus_inverse", lambda tf, x: module(tf).softplus_inverse(x), positive(5)),
+    [
+        value(
+            "fill_triangular of %d" % n,
+            lambda tf, x: [module(tf).fill_triangular(x), module(tf).fill_triangular(x, upper=True)],
+            real(2, n),
+        )
+        for n in (1, 3, 6)
+    ],
+    error("fill_triangular of 4", lambda tf: module(tf).fill_triangular([1.0, 2.0, 3.0, 4.0])),
     value(
         "Binomial",
         lambda tf, logits: [

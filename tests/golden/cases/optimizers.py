@@ -1,6 +1,6 @@
 """Optimizers over ten steps, dense and sparse; learning-rate schedules; moving averages."""
 
-from tests.golden.runner import trains
+from tests.golden.runner import answer, error, trains
 
 OPTIMIZERS = {
     "GradientDescent": lambda tf: tf.train.GradientDescentOptimizer(0.1),
@@ -188,7 +188,27 @@ def scattering(tf):
     return step, [table]
 
 
+def resources(tf):
+    return [tf.get_variable(name, initializer=[3.0, 4.0], use_resource=True) for name in "ab"]
+
+
+def loss_by_function(tf):
+    a, _ = resources(tf)
+    return tf.train.GradientDescentOptimizer(0.1).minimize(lambda: tf.reduce_sum(a * a)), [a]
+
+
+def pairs_by_function(tf):
+    a, b = resources(tf)
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    found = [optimizer.compute_gradients(lambda: a * a), optimizer.compute_gradients(lambda: a * a, [a, b])]
+    return [[[v.name, g is None] for g, v in pairs] for pairs in found]
+
+
 CASES = [
+    trains("a loss that a function gives", loss_by_function),
+    answer("gradients of a loss that a function gives", pairs_by_function),
+    error("a loss without variables that a function gives", lambda tf: [
+        resources(tf), tf.train.AdamOptimizer().minimize(lambda: tf.constant(1.0))]),
     [trains("%s, dense" % name, minimizes(make, dense_loss), tolerance=5)
      for name, make in OPTIMIZERS.items()],
     [trains("%s, sparse" % name, minimizes(make, sparse_loss), tolerance=5)

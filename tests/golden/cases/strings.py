@@ -269,6 +269,10 @@ CASES = [
     gives("length", lambda tf: tf.strings.length([TEXT, "", "abc"])),
     gives("length of characters", lambda tf: tf.strings.length([TEXT, "", "abc"], unit="UTF8_CHAR")),
     error("length by another unit", lambda tf: tf.strings.length("a", unit="WORD")),
+    [gives("sparse_to_dense of %d" % i, build) for i, build in enumerate((
+        lambda tf: tf.sparse_tensor_to_dense(tf.SparseTensor([[0, 0], [2, 1]], ["a", "b"], [3, 2]), ""),
+        lambda tf: tf.sparse_to_dense([1, 3], [5], ["a", "b"], "-"),
+        lambda tf: tf.sparse_to_dense([[1, 1]], [2, 2], "x", "")))],
     list(substrings()),
     list(splits()),
     list(joins()),
