@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -17,13 +17,13 @@ from staticgraph.compiler.compiled_step import CompiledStep, Walked
 from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group, is_control, is_host
-from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
-from staticgraph.compiler.lower.kernel_dedup import KernelTable
+from staticgraph.compiler.lower.kernel_dedup import FEW, KernelTable
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.program import (
@@ -155,7 +155,7 @@ def compile(
     are left out. `trace` is told of each rule that is applied, `told` that kernel `number` of `total` begins.
     """
     with collector_paused(), observing(*observers):
-        kernels = _KernelCode(target, written, kept, told)
+        kernels = _KernelCode(target, written, kept, told, shares="size_classes" not in without)
         coded = partial(_coded, step, target=target, kernels=kernels)
         if may_interpret and runs_once(step):
             program = by_meaning(step.function, step.checked)
@@ -204,7 +204,8 @@ class _KernelCode(KernelTable):
     """Kernels of a step and their code, which is written as soon as a launch is in the program: it is then
     compiled while others are lowered. Observers see all of the lowering first.
 
-    `written` gets each function, `told` that kernel `number` of `total` begins, of those known so far.
+    `written` gets each function, `told` that kernel `number` of `total` begins, of those known so far. If it
+    `shares` code, launches wait for others that may differ in sizes alone.
     """
 
     def __init__(
@@ -213,27 +214,54 @@ class _KernelCode(KernelTable):
         written: Callable[[Code], None],
         kept: KernelCache | None,
         told: Callable[[int, int], None],
+        shares: bool = True,
     ) -> None:
         super().__init__(parameters=True)
+        self._shares = shares
         self._target, self._written, self._kept, self._told = target, written, kept, told
         self._codes: dict[int, tuple[Launch, abi.KernelCode]] = {}  # by the id of the launch
+        self._alike = Counter[tuple[str, ...]]()  # the groups that are expected, by their operations
+        self._waiting: dict[tuple[str, ...], list[Launch]] = {}  # for those that may be like them
         self._total = self._number = self._seen = 0
         self._at_once = observation() is None
 
     def expect(self, groups: Iterable[Group]) -> None:
         groups = list(groups)
         self._total += sum(not (is_host(group.root) or is_control(group.root)) for group in groups)
+        if self._shares and len(groups) >= FEW:
+            self._alike.update(_operations(group.nodes) for group in groups if group.is_loops)
         super().expect(groups)
 
     def launched(self, launch: Launch) -> Launch:
         self._number += 1
         if self._at_once:
             self._told(self._number, max(self._number, self._total))
+        alike = _operations(launch.nodes) if self._alike else ()
+        if self._alike[alike] >= FEW and isinstance(launch.work, Loops):
+            waiting = self._waiting.setdefault(alike, [])
+            waiting.append(launch)
+            if self._at_once and len(waiting) >= self._alike[alike]:
+                self._finish(alike)
+        elif self._at_once:
             self._codes[id(launch)] = launch, self._code(launch)
         return launch
 
+    def _finish(self, alike: tuple[str, ...]) -> None:
+        """Generate the code of launches with the same operations, as one where only sizes differ."""
+        from staticgraph.compiler.share_kernels import shared  # for steps of many kernels
+
+        launches = self._waiting.pop(alike)
+        works = {id(each.work): each.work for each in launches if isinstance(each.work, Loops)}
+        emitted = partial(emit, target=self._target, kept=self._kept)
+        with answering(None):
+            codes = {id(work): code for work, code in shared([*works.values()], self._target, emitted)}
+        for launch in launches:
+            self._codes[id(launch)] = launch, self._code(launch, codes.get(id(launch.work)))
+
     def code(self, launch: Launch) -> abi.KernelCode:
         """The code of a launch."""
+        for alike in [*self._waiting]:
+            self._finish(alike)
         if id(launch) in self._codes:
             return self._codes[id(launch)][1]
         if not self._at_once:
@@ -241,16 +269,21 @@ class _KernelCode(KernelTable):
             self._told(self._seen, self._number)
         return self._code(launch)
 
-    def _code(self, launch: Launch) -> abi.KernelCode:
+    def _code(self, launch: Launch, made: abi.KernelCode | None = None) -> abi.KernelCode:
         try:
             with answering(None):  # code is kept for other runs
-                made = emit(launch.work, self._target, self._kept)
+                made = emit(launch.work, self._target, self._kept) if made is None else made
         except Undecided as undecided:
             undecided.asked_by = undecided.asked_by or tuple((n.op.name, n.where) for n in launch.nodes)
             raise
         for phase in made.phases:
             self._written(phase.code)
         return made
+
+
+def _operations(nodes: Iterable[Node]) -> tuple[str, ...]:
+    """The operations of a kernel: kernels that have others have other code."""
+    return tuple([node.op.name for node in nodes])
 
 
 def _coded(step: Step, fusion: Fusion, program: Program, target: CpuTarget, kernels: _KernelCode) -> Compiled:

@@ -122,6 +122,8 @@ STAGES = (
     # `flatten`. A GPU goes from `build_kernel` to `schedule_gpu`.
     Stage("kernel", "build_kernel", "pull elements through a group down to buffers, once for equal groups",
           "Group", "Loops", "lower.kernels"),
+    Stage("kernel", "size_classes", "make one kernel of those that differ in sizes alone",
+          "Loops", "Loops", "lower.size_classes", "three such kernels, on a processor", optional=True),
     Stage("kernel", "product", "recognise matrix products and convolutions, with predicated loads",
           "Loops", "Contraction", "kernel.contraction", "a product on a processor"),
     Stage("kernel", "row_schedule", "finish one row before the next, with an accumulator for each reduction",

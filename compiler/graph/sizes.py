@@ -458,7 +458,7 @@ def _atom_replaced(atom: Atom, by: Mapping[str, AnySize]) -> AnySize:
 
 def _atom_bounds(atom: Atom) -> tuple[int, int]:
     if isinstance(atom, str):
-        return 0, MOST
+        return 0, getattr(atom, "most", MOST)
     least, most = bounds(_inner(atom))
     if isinstance(atom, AtLeastOne):
         return max(least, 1), max(most, 1)

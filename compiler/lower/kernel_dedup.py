@@ -34,6 +34,7 @@ from staticgraph.compiler.lower.program import Launch, Loops, Workspace
 from staticgraph.compiler.support.dataclass import dataclass
 
 _NOTHING: Mapping[Value, Value] = MappingProxyType({})
+FEW = 3  # kernels that differ in sizes: of fewer, each has its own code
 _MANY = 4  # kernels that differ in numbers: fewer are compiled one by one, each with its numbers in its code
 
 Windows = dict[Node, tuple[Template, RowRange]]

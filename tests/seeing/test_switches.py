@@ -48,8 +48,8 @@ def test_settings_are_the_switches_of_sessions():
 
 def test_optional_passes_exist():
     names = {each.__name__ for each in PIPELINE.passes}
-    assert OPTIONAL_PASSES == ("fewer_products", "simplify", "side_by_side", "fuse", "join")
-    assert set(OPTIONAL_PASSES) - {"fuse", "join"} <= names
+    assert OPTIONAL_PASSES == ("fewer_products", "simplify", "side_by_side", "fuse", "join", "size_classes")
+    assert set(OPTIONAL_PASSES) - {"fuse", "join", "size_classes"} <= names
 
 
 TEXTS = {
@@ -230,8 +230,8 @@ def test_a_dump_shows_each_stage(tmp_path):
     assert "Softmax(" in texts["01-prune.txt"] and "-> " in texts["02-capture.txt"]
     assert "softmax(" in texts["00-graph.txt"] and "softmax(" not in texts["08-expand.txt"]
     assert "reduce_max" in texts["14-fuse.txt"] and "launch " in texts["24-program.txt"]
-    assert texts["32-vectorize.txt"].startswith("# kernel ") and " simd:" in texts["32-vectorize.txt"]
-    assert "define " in texts["37-print_llvm.txt"] and "define " in texts["42-emit_step.txt"]
+    assert texts["33-vectorize.txt"].startswith("# kernel ") and " simd:" in texts["33-vectorize.txt"]
+    assert "define " in texts["38-print_llvm.txt"] and "define " in texts["43-emit_step.txt"]
     assert "kernel loops(" in texts["kernels.txt"] and "test_switches.py" in texts["kernels.txt"]
     assert "define " in texts["code.ll"]
 

@@ -26,7 +26,7 @@ from staticgraph.compiler.kernel.stmt import (
     updates_of_outer,
 )
 
-_WASTE = 1.25  # how many vectors may be computed for each one that is needed
+WASTE = 1.25  # how many vectors may be computed for each one that is needed
 _REGISTERS = 4  # per value, where it would wait for itself or for a long chain of operations
 _ITERATING = 2  # registers where lanes iterate: each step waits for the one before, and code is long
 _CHAIN, _MOST = 12, 200  # operations: fewer wait for memory, and more have too many values for registers
@@ -54,7 +54,7 @@ def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> t
     registers = _REGISTERS
     if not sums and cost >= _ROUND and ((depth := _depth(loop.body)) <= _CHAIN or cost >= _REGISTERS * depth):
         registers = 1
-    while registers > 1 and -(-vectors // registers) * registers > _WASTE * vectors:
+    while registers > 1 and -(-vectors // registers) * registers > WASTE * vectors:
         registers //= 2
     while registers > 1 and registers * _carried(loop.body) > target.registers - _OTHERS:
         registers //= 2

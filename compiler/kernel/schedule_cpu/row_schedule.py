@@ -42,7 +42,7 @@ from dataclasses import field
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType, int64
-from staticgraph.compiler.graph.sizes import Size, at_most, bounds, estimate, positive, same
+from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, at_most, bounds, estimate, positive, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import (
     Const,
@@ -172,7 +172,7 @@ class _Parts:
         key = columns, reduce.combine, axes, each  # `each` need not read the axes, as in a count
         if key not in self.names:
             self.names[key] = name = f"part{len(self.names)}"
-            sizes = [operator.index(c.extent) for c in columns]  # scratch is closed
+            sizes = [_most(c.extent) for c in columns]
             if isinstance(self.rows[0].extent, Size) and len(sizes) == 1:
                 sizes = [_aligned(sizes[0], reduce.dtype)]
             shape = (bounds(self.block.extent)[1], *sizes)
@@ -185,6 +185,12 @@ class _Parts:
             self.steps.append(Nest((*self.rows, *columns), (Store(name, at, more),)))
         every = Index("b", self.block.extent)
         return Reduce((every,), reduce.combine, Load(self.names[key], (every, *columns), reduce.dtype))
+
+
+def _most(size: AnySize) -> int:
+    """Return the greatest value of a size, for scratch memory. One that has none must be known."""
+    most = bounds(size)[1]
+    return most if most < MOST else operator.index(size)
 
 
 def _outermost(value: Expr) -> Iterator[Reduce]:
