@@ -85,9 +85,9 @@ class _Joining:
     def same_elements(self, producer: Group, group: Group) -> bool:
         """Make one loop nest of two, if they run over the same elements."""
         fits = (
-            _small(producer, group)
+            producer.domain == group.domain  # first, as it holds of few
+            and _small(producer, group)
             and len(producer.outputs) + len(group.outputs) <= STORED_LIMIT
-            and producer.domain == group.domain
             and not (producer.summed and _sums_over(group, producer.outputs))  # one would wait for the other
             and self._wants_own(group, self._between(producer, group))
             and _kinds_fit(producer, group)

@@ -308,26 +308,35 @@ def identity(combine: str, dtype: DType) -> Const:
 
 def walk(*roots: Expr) -> list[Expr]:
     """Every expression below `roots`, each once, arguments before users."""
-    if len(roots) != 1:
-        return _walk(roots)
-    (root,) = roots
-    if "below" not in root.known:  # most are walked again and again
-        root.known["below"] = tuple(_walk(root.children))
-    return [*root.known["below"], root]
+    if len(roots) == 1:
+        (root,) = roots
+        return [*(root.known["below"] if "below" in root.known else _below(root)), root]
+    found: dict[Expr, None] = {}
+    for root in roots:
+        if root not in found:
+            if root.children:
+                found |= root.known["below"] if "below" in root.known else _below(root)
+            found[root] = None
+    return list(found)
 
 
-def _walk(roots: Sequence[Expr]) -> list[Expr]:
-    done: dict[Expr, None] = {}
-    stack = list(reversed(roots))
+def _below(root: Expr) -> dict[Expr, None]:
+    """Every expression below `root`, in the order of `walk`: kept, as most are walked again and again."""
+    found: dict[Expr, None] = {}
+    stack = [*reversed(root.children)]
     while stack:
         expr, waiting = stack[-1], len(stack)
-        if expr not in done:
-            for child in reversed(expr.children):
-                if child not in done:
-                    stack.append(child)
+        if expr not in found and expr.children:
+            if "below" in expr.known:
+                found |= expr.known["below"]
+            else:
+                for child in reversed(expr.children):
+                    if child not in found:
+                        stack.append(child)
         if len(stack) == waiting:
-            done[stack.pop()] = None
-    return list(done)
+            found[stack.pop()] = None
+    root.known["below"] = found
+    return found
 
 
 def unknown(what: str, root: Expr) -> list[Expr]:

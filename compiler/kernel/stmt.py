@@ -226,14 +226,17 @@ def inner(stmt: Stmt) -> tuple[Stmt, ...]:
 
 def statements(body: tuple[Stmt, ...]) -> list[Stmt]:
     """Every statement of `body`, those inside others included, in the order of the text."""
-    found = []
-    stack = [*reversed(body)]
-    while stack:
-        stmt = stack.pop()
+    if _WITH_BODY.isdisjoint(map(type, body)):  # in C: this is asked all the time
+        return [*body]
+    found: list[Stmt] = []
+    for stmt in body:
         found.append(stmt)
         if isinstance(stmt, (Loop, While, If)):
-            stack += reversed(stmt.body)
+            found += statements(stmt.body)
     return found
+
+
+_WITH_BODY = {Loop, While, If}
 
 
 def updated(body: tuple[Stmt, ...]) -> set[Local]:

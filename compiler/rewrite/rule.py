@@ -204,7 +204,10 @@ def _walk(function: Function, rules: RuleSet, trace: Trace | None, settled: set[
 
     def rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]:
         made: tuple[Value, ...] = node.outputs
-        if inputs != node.inputs:
+        if inputs == node.inputs:
+            if len(made) == 1 and made[0] in settled:
+                return made
+        else:
             made = node.outputs[0].recorder.again(node, inputs).outputs
         if len(made) == 1:
             made = (_settle(made[0], rules, lambda v: uses.get(v, 1), trace, settled),)

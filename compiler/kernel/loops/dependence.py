@@ -55,10 +55,12 @@ def accesses(body: tuple[Stmt, ...]) -> list[Load | Store]:
                 found += expr.known["loads"] if "loads" in expr.known else _loads(expr)
             found += _loads(stmt.value)
             found.append(stmt)
-            continue
-        for expr in expressions(stmt):
-            found += _loads(expr)
-        stack += reversed(inner(stmt))
+        elif isinstance(stmt, (Let, Update)):
+            found += _loads(stmt.value)
+        else:
+            for expr in expressions(stmt):
+                found += _loads(expr)
+            stack += reversed(stmt.body)
     return found
 
 
@@ -85,8 +87,9 @@ def reductions(loop: Loop) -> list[Update]:
 
 def obstacle(loop: Loop, buffers: dict[str, Buffer]) -> str | None:
     """Why the iterations of `loop` cannot run in vector lanes, or None if they can."""
-    iterative = {s for w in statements(loop.body) if isinstance(w, While) for s in statements(w.body)}
-    for stmt in statements(loop.body):
+    every = statements(loop.body)
+    iterative = {s for w in every if isinstance(w, While) for s in statements(w.body)}
+    for stmt in every:
         match stmt:
             case While() if accesses((stmt,)):
                 return "it contains a While that reads or writes memory"
@@ -103,10 +106,11 @@ def conflict(loop: Loop, buffers: dict[str, Buffer], private: Set[str] = frozens
     """Why the iterations of `loop` cannot run at the same time, or None if they can: then only steps of
     reductions tie them together. Each has locals of its own, and `private` buffers.
     """
-    for update in reductions(loop):
+    updates = reductions(loop)
+    for update in updates:
         if update.combine is None:
             return f"the update of {update.local.name} is not a step of a reduction"
-    if (name := _read_partial(loop)) is not None:
+    if updates and (name := _read_partial(loop, updates)) is not None:
         return f"{name} is read while it is being reduced"
     touched = accesses(loop.body)
     written = {a.buffer for a in touched if isinstance(a, Store)}
@@ -135,13 +139,9 @@ def _all_apart(index: Index, offsets: Sequence[Affine], changing: Set[Expr]) -> 
     )
 
 
-def _read_partial(loop: Loop) -> str | None:
-    """The name of a reduction local that `loop` also reads, other than to update it."""
-    partial: dict[Expr, int] = {}
-    for update in reductions(loop):
-        partial[update.local] = partial.get(update.local, 0) + 1
-    if not partial:
-        return None
+def _read_partial(loop: Loop, updates: Sequence[Update]) -> str | None:
+    """The name of a local that `updates` of `loop` reduce, and that it also reads other than to update it."""
+    partial: set[Expr] = {update.local for update in updates}
     for stmt in statements(loop.body):
         for node in walk(*expressions(stmt)):
             if node in partial and not (isinstance(stmt, Update) and stmt.local is node):
