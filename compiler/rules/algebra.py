@@ -109,7 +109,8 @@ algebra = RuleSet(
         rule("power of minus one", ops.pow(x, -1), ops.realdiv(1, x), inexact=ROUNDING, when=floating),
         # Other than roots, these powers are positive at -0 and at -inf.
         rule("power of half", ops.pow(x, 0.5),
-             ops.select(ops.equal(x, -np.inf), np.inf, ops.abs(ops.sqrt(x))), inexact=IMPROVES, when=floating),
+             ops.select(ops.equal(x, -np.inf), np.inf, ops.abs(ops.sqrt(x))),
+             inexact=IMPROVES, when=floating),
         rule("power of minus half", ops.pow(x, -0.5),
              ops.select(ops.equal(x, -np.inf), 0, ops.abs(ops.rsqrt(x))), inexact=IMPROVES, when=floating),
     ],

@@ -50,7 +50,7 @@ def value_of(value: Value, arrays: dict[Value, np.ndarray]) -> np.ndarray:
 
 
 def unlike(found: np.ndarray, wanted: np.ndarray, absolute: float = 0.0) -> np.ndarray:
-    """Where two arrays differ by more than rounding and the absolute error."""
+    """Mask of elements that differ by more than rounding and the absolute error."""
     info = np.finfo(found.dtype)
     with np.errstate(all="ignore"):
         allowed = 4 * info.eps * np.maximum(np.abs(wanted), info.tiny) + absolute
@@ -61,7 +61,7 @@ def unlike(found: np.ndarray, wanted: np.ndarray, absolute: float = 0.0) -> np.n
 def wrong(
     rule: Rule, found: np.ndarray, wanted: np.ndarray, exact: np.ndarray, finite: np.ndarray
 ) -> np.ndarray:
-    """Where what a rule makes is neither what was written nor, as far as the rule says so, better.
+    """Mask of elements for which what a rule makes is neither what was written nor, as far as the rule says so, better.
 
     `exact` is what was written, in float64; `finite` tells if the variables are.
     """
