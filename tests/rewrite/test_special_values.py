@@ -61,7 +61,7 @@ def unlike(found: np.ndarray, wanted: np.ndarray, absolute: float = 0.0) -> np.n
 def wrong(
     rule: Rule, found: np.ndarray, wanted: np.ndarray, exact: np.ndarray, finite: np.ndarray
 ) -> np.ndarray:
-    """Mask of elements for which what a rule makes is neither what was written nor, as far as the rule says so, better.
+    """Mask of elements for which a rule makes neither what was written nor, if the rule says so, better.
 
     `exact` is what was written, in float64; `finite` tells if the variables are.
     """
