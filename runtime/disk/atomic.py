@@ -20,8 +20,17 @@ from staticgraph.runtime.disk import temporary
 
 def write_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
     """Replace the file at `path` by the bytes of `pieces`. SaveError if that fails; all is as it was."""
-    try:
+    with writing(path):
         replace(path, pieces)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Context that writes to the file at `path`: an error of the system is a SaveError that names it."""
+    try:
+        yield
+    except SaveError:
+        raise
     except OSError as error:
         raise _refusal(Path(path), error) from None
 

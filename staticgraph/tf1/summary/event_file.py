@@ -13,6 +13,7 @@ from typing import Any
 from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.compiler.support.forks import brief
 from staticgraph.formats.tf.messages.event import EVENTS, Event
+from staticgraph.runtime.disk.atomic import writing
 from staticgraph.tf1.io.tf_record import framed, tf_record_iterator
 
 __all__ = ["EventFileWriter", "summary_iterator"]
@@ -101,7 +102,7 @@ class _File:
     """One file, and the bytes that wait to be written to it."""
 
     def __init__(self, folder: str, suffix: str) -> None:
-        self._folder = folder
+        self._folder = self._path = folder
         self._suffix = suffix
         self._process = os.getpid()
         self._second = int(time.time())
@@ -137,8 +138,9 @@ class _File:
                     self._descriptor = None
 
     def _write(self) -> None:
-        while self._waiting and self._descriptor is not None:
-            del self._waiting[: os.write(self._descriptor, self._waiting)]
+        with writing(self._path):
+            while self._waiting and self._descriptor is not None:
+                del self._waiting[: os.write(self._descriptor, self._waiting)]
 
     def _new(self) -> int:
         """Make the file, whose name tells the second: a later one where another writer has that."""
@@ -146,7 +148,8 @@ class _File:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         while True:
             name = f"events.out.{EVENTS}.{second:010d}.{socket.gethostname()}{self._suffix}"
+            self._path = os.path.join(self._folder, name)
             try:
-                return os.open(os.path.join(self._folder, name), flags, 0o666)
+                return os.open(self._path, flags, 0o666)
             except FileExistsError:
                 second += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.boundary import CAUGHT, told
 from staticgraph.compiler.graph.errors import InvalidFileError, misuse
+from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.tf1.keras import state
 
 _UNREADABLE: tuple[type[Exception], ...] = (*CAUGHT, RuntimeError, OSError)
@@ -82,9 +84,18 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
+@contextmanager
+def _writing(path: str) -> Iterator[Any]:
+    """Open a new file to write it. At the end it replaces the file at `path`. SaveError if that fails."""
+    content = io.BytesIO()
+    with _h5py().File(content, "w") as file:
+        yield file
+    write_file(path, [content.getbuffer()])
+
+
 def save_weights(model: Any, path: str) -> None:
     """Write the weights."""
-    with _h5py().File(path, "w") as file:
+    with _writing(path) as file:
         _write_weights(file, model)
 
 
@@ -96,7 +107,7 @@ def load_weights(path: str) -> dict[str, list[np.ndarray]]:
 
 def save_model(model: Any, path: str, described: Mapping[str, Any]) -> None:
     """Write the architecture, the weights, and how the model is trained."""
-    with _h5py().File(path, "w") as file:
+    with _writing(path) as file:
         kept = {key: value for key, value in described.items() if key != "training"}
         file.attrs["model_config"] = json.dumps(kept).encode()
         file.attrs["staticgraph_training"] = json.dumps(described["training"]).encode()
