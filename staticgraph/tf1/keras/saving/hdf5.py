@@ -50,8 +50,25 @@ def _reading(path: str) -> Iterator[Any]:
         raise misuse(InvalidFileError, text, "take another copy of it, or save the model again") from None
 
 
+def _member(group: Any, name: str) -> Any:
+    """Return a member of a group, or None if there is none.
+
+    HDF5 can place a member in another file, and read that. A model that someone sends must not do so.
+    """
+    for part in name.split("/"):
+        link = group.get(part, getlink=True)
+        if link is None:
+            return None
+        if not isinstance(link, _h5py().HardLink):
+            raise ValueError(f"{name} lies in another file, or in another place of this one")
+        group = group[part]
+    return group
+
+
 def _array(dataset: Any, path: str) -> np.ndarray:
     """Return the values of a dataset. A file may claim any shape, which is compared with its size."""
+    if dataset.external or dataset.is_virtual:
+        raise ValueError(f"{dataset.name} lies in another file")
     size = dataset.size * dataset.dtype.itemsize
     if size > _MOST_OF_A_BYTE * os.path.getsize(path) + (1 << 20):
         raise ValueError(f"an array of {size} bytes is claimed")
@@ -74,7 +91,8 @@ def _write_weights(group: Any, model: Any) -> None:
 def _read_weights(group: Any, path: str) -> dict[str, list[np.ndarray]]:
     found = {}
     for name in map(_text, group.attrs["layer_names"]):
-        arrays = [_array(group[name][_text(w)], path) for w in group[name].attrs["weight_names"]]
+        layer = _member(group, name)
+        arrays = [_array(_member(layer, _text(w)), path) for w in layer.attrs["weight_names"]]
         if arrays:
             found[name] = arrays
     return found
@@ -102,7 +120,7 @@ def save_weights(model: Any, path: str) -> None:
 def load_weights(path: str) -> dict[str, list[np.ndarray]]:
     """The weights of each layer that has some, by its name."""
     with _reading(path) as file:
-        return _read_weights(file.get("model_weights", file), path)
+        return _read_weights(_member(file, "model_weights") or file, path)
 
 
 def save_model(model: Any, path: str, described: Mapping[str, Any]) -> None:
@@ -129,7 +147,7 @@ def load_model(path: str) -> tuple[Any, dict[str, list[np.ndarray]], list[np.nda
             raise misuse(ValueError, f"{path} holds weights alone", "load_weights reads them")
         described = json.loads(_text(file.attrs["model_config"]))
         described["training"] = json.loads(_text(file.attrs.get("staticgraph_training", "null")))
-        group = file.get("optimizer_weights", {})
+        group = _member(file, "optimizer_weights") or {}
         ours = described["training"] is not None
-        values = [_array(group[str(i)], path) for i in range(len(group))] if ours else []
-        return described, _read_weights(file["model_weights"], path), values
+        values = [_array(_member(group, str(i)), path) for i in range(len(group))] if ours else []
+        return described, _read_weights(_member(file, "model_weights"), path), values
