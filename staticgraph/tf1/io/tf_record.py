@@ -5,12 +5,12 @@ A record is its length (8 bytes), a checksum of these, its bytes, and a checksum
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import DataLossError, NotFoundError, misuse
 from staticgraph.formats.tf.tensor_bundle.crc32c import masked_crc32c
 from staticgraph.runtime.disk.atomic import writing
@@ -107,7 +107,7 @@ class TFRecordWriter:
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(options)
         self._compressor = options.compressor()
-        self._path = os.fsdecode(path)
+        self._path = path_of(path, "path")
         self._file = _opened(path, "wb")
 
     def write(self, record: bytes) -> None:
@@ -251,6 +251,6 @@ def _window_bits(kind: str) -> int:
 
 def _opened(path: Any, mode: str) -> BinaryIO:
     try:
-        return open(os.fsdecode(path), mode)  # type: ignore[return-value]
+        return open(path_of(path, "path"), mode)  # type: ignore[return-value]
     except (FileNotFoundError, NotADirectoryError):
         raise misuse(NotFoundError, f"{path}: no such file or directory") from None

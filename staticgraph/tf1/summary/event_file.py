@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.compiler.support.forks import brief
 from staticgraph.formats.tf.messages.event import EVENTS, Event
@@ -33,7 +34,7 @@ class EventFileWriter:
     def __init__(
         self, logdir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str | None = None
     ) -> None:
-        self._logdir = os.fsdecode(logdir)
+        self._logdir = path_of(logdir, "logdir")
         try:
             os.makedirs(self._logdir, exist_ok=True)
         except OSError as error:
