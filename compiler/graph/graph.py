@@ -411,8 +411,7 @@ class Graph(Feedable):
         self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
-        given = (names,) if isinstance(names, str) else list_of(names or (), "collections")
-        for name in dict.fromkeys(given):
+        for name in dict.fromkeys([names] if isinstance(names, str) else list_of(names or (), "collections")):
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: str) -> list[Any]:

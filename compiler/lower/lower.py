@@ -308,8 +308,7 @@ class _Lowering:
         """
         last_read = self._last_reads()
         kept = {*self.function.params, *map(self._base, self.function.results)}
-        # A kernel without elements may read in its nodes what no kernel makes.
-        made = {value for group in self.groups for value in group.outputs}
+        made = {v for g in self.groups for v in g.outputs}  # a kernel without elements reads what none makes
         found: dict[Value, Value] = {}
         for i, group in enumerate(self.groups):
             if group.root.op.statements is None or is_host(group.root):
