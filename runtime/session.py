@@ -162,8 +162,9 @@ class Session(PartialRuns):
 
     def _run_with(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any, timeout: Any) -> Any:
         """A run that may have only so much time, or tells how long each of its kernels took."""
-        if timeout is None and options.timeout_in_ms > 0:
-            timeout = options.timeout_in_ms / 1000
+        if not hasattr(options, "timeout_in_ms") and options is not None:
+            raise misuse(TypeError, f"options is {shown(options)}, and must be RunOptions")
+        timeout = max(options.timeout_in_ms, 0) / 1000 or None if timeout is None else timeout
         if options is not None and options.trace_level and run_metadata is not None:
             from staticgraph.runtime.profiling.trace import fill_step_stats
 

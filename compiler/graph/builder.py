@@ -330,4 +330,13 @@ def number(value: Value) -> float | None:
     first = array.flat[0]
     if array.size > 1 and (array.flat[1] != first or not (array == first).all()):
         return None
-    return None if isinstance(first, np.floating) and math.isnan(first) else first.item()
+    if isinstance(first, np.floating) and (
+        math.isnan(first) or (not first and _has_zeros_of_both_signs(array))
+    ):
+        return None
+    return first.item()
+
+
+def _has_zeros_of_both_signs(zeros: np.ndarray) -> bool:
+    negative = np.signbit(zeros)
+    return bool(negative.any() and not negative.all())

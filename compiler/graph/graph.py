@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
+from staticgraph.compiler.graph.checks.arguments import list_of
 from staticgraph.compiler.graph.errors import (
     FinalizedError,
     OtherGraphError,
@@ -410,7 +411,7 @@ class Graph(Feedable):
         self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
-        for name in (names,) if isinstance(names, str) else dict.fromkeys(names or ()):
+        for name in dict.fromkeys([names] if isinstance(names, str) else list_of(names or (), "collections")):
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: str) -> list[Any]:

@@ -168,6 +168,7 @@ def compatible(a: Shape | None, b: Shape | None) -> bool:
 
 def normalize_axis(axis: int, rank: int, name: str = "axis", kind: type[ShapeError] = ShapeError) -> int:
     """`axis` counted from the front; an error of this kind where it is out of range."""
+    require(hasattr(axis, "__index__"), f"{name} is {shown(axis)}, and must be a whole number", kind=kind)
     require(
         -rank <= axis < rank,
         f"{name} {axis} is out of range for a tensor of rank {rank}",

@@ -312,13 +312,14 @@ class _Lowering:
         """
         last_read = self._last_reads()
         kept = {*self.function.params, *map(self._base, self.function.results)}
+        made = {v for g in self.groups for v in g.outputs}  # a kernel without elements reads what none makes
         found: dict[Value, Value] = {}
         for i, group in enumerate(self.groups):
             if group.root.op.statements is None or is_host(group.root):
                 continue
             new = group.root.outputs[0]
             for old in self._reads(group):
-                free = old not in kept and old.constant is None and last_read[old] == i
+                free = old in made and old not in kept and last_read[old] == i
                 if free and may_overwrite(group, new, old, self._base, self.kernels):
                     found[new] = self.alias[new] = old
                     last_read[old] = last_read.get(new, i)

@@ -32,7 +32,7 @@ TABLES = {
     ("algebra", "algebra"): "abs add exp log multiply negative pow realdiv sqrt square subtract",
     ("logic", "logic"): "cast logical_and logical_not logical_or maximum minimum select",
     ("movement", "movement"): "broadcast_to pad reduce_max reduce_sum reshape transpose",
-    ("stability", "exponentials"): "add multiply subtract",
+    ("stability", "exponentials"): "add subtract",
     ("movement", "broadcasts"): "add multiply realdiv subtract",
 }
 # Tables about the result of another op: by that op. Their rules are made, and the op is imported, for graphs

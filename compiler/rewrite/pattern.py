@@ -10,6 +10,7 @@ them, so that rules are written in the language of the graph.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -160,8 +161,9 @@ def match(pattern: Pattern, value: Value, bound: Bindings) -> Iterator[Bindings]
             if number(value) is not None and bound.get(name, value) is value:
                 yield {**bound, name: value}
         case Exactly(wanted):
-            if number(value) == wanted:
-                yield bound
+            found = number(value)
+            if found == wanted and (found or math.copysign(1.0, found) == math.copysign(1.0, wanted)):
+                yield bound  # -0 is another number than 0
         case Use(op, inputs, attrs):
             if value.node.op is op and len(value.node.inputs) == len(inputs):
                 yield from _match_use(inputs, attrs, value, bound)

@@ -31,8 +31,32 @@ def invertible(x: Value, c: Value) -> bool:
     """
     if not floating(x):
         return False
-    info, size = np.finfo(c.dtype.numpy), abs(number(c) or 0.0)
-    return size > 0 and float(info.tiny) <= 1 / size <= float(info.max)
+    size = abs(number(c) or 0.0)
+    return size > 0 and _is_normal(1 / size, c)
+
+
+def added_exactly(x: Value, c: Value, d: Value) -> bool:
+    """Return True if c + d has all its digits, so that x + (c + d) is rounded once.
+
+    Numbers of different signs stay apart: (x + c) - c with a large c is how programs round x.
+    """
+    if not floating(x):
+        return False
+    with np.errstate(over="ignore"):
+        one, two = c.dtype.numpy.type(number(c)), d.dtype.numpy.type(number(d))
+        total = one + two
+        return bool(one * two > 0 and np.isfinite(total) and total - one == two and total - two == one)
+
+
+def multiplied_in_range(x: Value, c: Value, d: Value) -> bool:
+    """Return True if `x` is floating and c * d has all its digits: it is neither infinite nor too small."""
+    return floating(x) and _is_normal(abs((number(c) or 0.0) * (number(d) or 0.0)), c)
+
+
+def _is_normal(size: float, like: Value) -> bool:
+    """Return True if a positive number keeps all its digits in the dtype of a value."""
+    info = np.finfo(like.dtype.numpy)
+    return float(info.tiny) <= size <= float(info.max)
 
 
 algebra = RuleSet(
@@ -40,7 +64,8 @@ algebra = RuleSet(
         rule("add zero", x + 0, x, inexact=IMPROVES),  # -0 + 0 is 0
         rule("add zero to integer", x + 0, x, when=integer),
         rule("add negative", x + -y, ops.subtract(x, y)),
-        rule("gather addends", (x + c) + d, x + (c + d), inexact=ROUNDING),
+        rule("gather addends", (x + c) + d, x + (c + d), inexact=IMPROVES, when=added_exactly),
+        rule("gather addends of integers", (x + c) + d, x + (c + d), when=integer),
     ],
     subtract=lambda: [
         rule("subtract zero", ops.subtract(x, 0), x),
@@ -52,7 +77,7 @@ algebra = RuleSet(
         rule("multiply by one", x * 1, x),
         rule("multiply by minus one", x * -1, -x),
         rule("multiply negatives", -x * -y, x * y),
-        rule("gather factors", (x * c) * d, x * (c * d), inexact=ROUNDING, when=floating),
+        rule("gather factors", (x * c) * d, x * (c * d), inexact=IMPROVES, when=multiplied_in_range),
         rule("factor out of negative", -x * c, x * -c),
         rule("multiply by zero", x * 0, 0, inexact=NONFINITE),  # inf * 0
         rule("self product", x * x, ops.square(x)),
@@ -82,8 +107,12 @@ algebra = RuleSet(
         rule("power of three", ops.pow(x, 3), x * ops.square(x), inexact=ROUNDING),
         rule("power of four", ops.pow(x, 4), ops.square(ops.square(x)), inexact=ROUNDING),
         rule("power of minus one", ops.pow(x, -1), ops.realdiv(1, x), inexact=ROUNDING, when=floating),
-        rule("power of half", ops.pow(x, 0.5), ops.sqrt(x), inexact=IMPROVES, when=floating),
-        rule("power of minus half", ops.pow(x, -0.5), ops.rsqrt(x), inexact=IMPROVES, when=floating),
+        # Other than roots, these powers are positive at -0 and at -inf.
+        rule("power of half", ops.pow(x, 0.5),
+             ops.select(ops.equal(x, -np.inf), np.inf, ops.abs(ops.sqrt(x))),
+             inexact=IMPROVES, when=floating),
+        rule("power of minus half", ops.pow(x, -0.5),
+             ops.select(ops.equal(x, -np.inf), 0, ops.abs(ops.rsqrt(x))), inexact=IMPROVES, when=floating),
     ],
     log=lambda: [
         rule("log of exp", ops.log(ops.exp(x)), x, inexact=IMPROVES),  # exp(x) may overflow

@@ -4,7 +4,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.rewrite.pattern import variables
 from staticgraph.compiler.rewrite.rule import IMPROVES, RuleSet, rule
 
-x, y = variables("x y")
+(x,) = variables("x")
 
 stability = RuleSet(
     log=lambda: [
@@ -30,8 +30,5 @@ exponentials = RuleSet(
     ],
     subtract=lambda: [
         rule("exp minus one", ops.subtract(ops.exp(x), 1), ops.expm1(x), inexact=IMPROVES),
-    ],
-    multiply=lambda: [
-        rule("product of exps", ops.exp(x) * ops.exp(y), ops.exp(x + y), inexact=IMPROVES, single_use=True),
     ],
 )

@@ -14,14 +14,25 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.runtime.disk import temporary
 
 
 def write_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
     """Replace the file at `path` by the bytes of `pieces`. SaveError if that fails; all is as it was."""
-    try:
+    with writing(path):
         replace(path, pieces)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Context that writes to the file at `path`: an error of the system is a SaveError that names it."""
+    path = path_of(path, "path")
+    try:
+        yield
+    except SaveError:
+        raise
     except OSError as error:
         raise _refusal(Path(path), error) from None
 
@@ -36,7 +47,7 @@ def replace(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[int]:
     """Context with the descriptor of a file that replaces the one at `path` at its end, if nothing fails."""
-    path = Path(os.path.realpath(path))
+    path = Path(os.path.realpath(path_of(path, "path")))
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     temporary.remove_abandoned(str(path.parent), path.name)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import (
     FeedError,
     InvalidArgumentError,
@@ -100,7 +101,7 @@ class LoadedGraph:
     """
 
     def __init__(self, path: str | os.PathLike[str], saved: SavedGraph) -> None:
-        self.path = Path(path)
+        self.path = Path(path_of(path, "path"))
         self.session = saved.session
         self._saved = saved
         self._variables = Variables(saved.session)

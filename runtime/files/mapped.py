@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import DataLossError, InvalidFileError, NotFoundError, misuse
 
 _Made = TypeVar("_Made")
@@ -32,7 +33,7 @@ def read_mapped(
         InvalidFileError: The file is invalid, as found by `make` or before. The message names it and `kind`.
     """
     try:
-        return make(_mapped(Path(path), mmap.ACCESS_COPY if writable else mmap.ACCESS_READ))
+        return make(_mapped(Path(path_of(path, "path")), mmap.ACCESS_COPY if writable else mmap.ACCESS_READ))
     except InvalidFileError as error:
         what = str(error)
     # Outside of the `except` block, so that the new error does not keep the old one's frames and their views.

@@ -10,7 +10,7 @@ from typing import Any
 
 from staticgraph.compiler.capture.regions import whole
 from staticgraph.compiler.graph.dependencies import ancestors
-from staticgraph.compiler.graph.errors import SaveError, headline, layout, misuse
+from staticgraph.compiler.graph.errors import SaveError, headline, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -124,7 +124,8 @@ def _cut(given: Iterable[Tensor]) -> set[Tensor]:
 
 def _graph(asked: Iterable[Signature], session: Any) -> Graph:
     if session is not None:
-        found: Graph = session.graph
+        if not isinstance(found := getattr(session, "graph", None), Graph):
+            raise misuse(TypeError, f"session is {shown(session)}, and must be a Session")
         return found
     elements = (e for s in asked for e in (*_listed(s.outputs), s.step))
     return next((e.graph for e in elements if hasattr(e, "graph")), get_default_graph())

@@ -6,6 +6,7 @@ import os
 from functools import cached_property
 from pathlib import Path
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import SaveError, UnimplementedError, layout, misuse
 from staticgraph.draw.model import Drawing
 from staticgraph.draw.vector.picture import vector_svg
@@ -73,7 +74,7 @@ class Picture:
             RendererMissingError: If a package is missing. The picture is then left beside its place as SVG,
                 or as DOT text if Graphviz was to lay it out.
         """
-        target = Path(path)
+        target = Path(path_of(path, "path"))
         format = target.suffix[1:].lower()
         if format not in FORMATS:
             endings = ", ".join(f".{f}" for f in FORMATS)

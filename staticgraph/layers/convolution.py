@@ -9,6 +9,7 @@ from staticgraph.arrays.array_ops import stack
 from staticgraph.building.inputs import constant
 from staticgraph.building.signatures import with_defaults
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import text_of
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of, weight_options, with_weights
 from staticgraph.layers.spatial import (
@@ -65,8 +66,8 @@ class Convolution(Layer):
         self.filters = count_of(filters, "filters")
         self.kernel_size = sizes_of(kernel_size, self.rank, "kernel_size")
         self.strides = sizes_of(strides, self.rank, "strides")
-        self.padding = padding.lower()
-        self.data_format = data_format.lower()
+        self.padding = text_of(padding, "padding").lower()
+        self.data_format = text_of(data_format, "data_format").lower()
         data_format_of(data_format, self.rank)  # which refuses any other
         self.dilation_rate = sizes_of(dilation_rate, self.rank, "dilation_rate")
         self.activation = activation_of(activation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import text_of
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of
 from staticgraph.layers.spatial import pool, sizes_of
@@ -43,8 +44,8 @@ class Pooling(Layer):
         super().__init__(name=name, **options)
         self.pool_size = sizes_of(pool_size, self.rank, "pool_size")
         self.strides = sizes_of(strides, self.rank, "strides")
-        self.padding = padding.lower()
-        self.data_format = data_format.lower()
+        self.padding = text_of(padding, "padding").lower()
+        self.data_format = text_of(data_format, "data_format").lower()
 
     def call(self, inputs: Tensor) -> Tensor:
         check_rank(inputs.shape, self.rank + 2, self.name)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from staticgraph import nn
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import text_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import count_more
@@ -33,7 +35,7 @@ _POOLINGS = {
 
 def data_format_of(data_format: str, rank: int) -> str:
     """The order of axes in the words of `nn`: `NHWC` for channels_last over two axes."""
-    key = data_format.lower()
+    key = text_of(data_format, "data_format").lower()
     if (key, rank) not in _FORMATS:
         raise misuse(ValueError, f"data_format={data_format!r} is not channels_last or channels_first")
     return _FORMATS[key, rank]
@@ -41,7 +43,7 @@ def data_format_of(data_format: str, rank: int) -> str:
 
 def sizes_of(value: Any, rank: int, name: str) -> tuple[int, ...]:
     """`rank` integers from one for all axes, or one each."""
-    if isinstance(value, int | str):
+    if isinstance(value, str) or not isinstance(value, Iterable):
         return (count_of(value, name),) * rank
     sizes = tuple(count_of(n, name) for n in value)
     if len(sizes) != rank:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.arguments import list_of
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -99,7 +100,7 @@ def _named(given: Any) -> Mapping[str, Any]:
     if isinstance(given, Mapping):
         return given
     named: dict[str, Any] = {}
-    for variable in global_variables() if given is None else given:
+    for variable in global_variables() if given is None else list_of(given, "variables"):
         if named.setdefault(_operation(variable).name, variable) is not variable:
             raise misuse(ValueError, f"two variables have the name {_operation(variable).name}")
     if not named:

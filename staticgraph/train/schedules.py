@@ -11,6 +11,7 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.operation_counts import constants
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import list_of
 from staticgraph.compiler.graph.dtypes import DType, int32, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import get_default_graph
@@ -123,6 +124,7 @@ def piecewise_constant(
     >>> step = sg.train.get_or_create_global_step()
     >>> rate = sg.train.piecewise_constant(step, [1000, 5000], [0.1, 0.01, 0.001])
     """
+    boundaries, values = list_of(boundaries, "boundaries"), list_of(values, "values")
     if len(boundaries) != len(values) - 1:
         raise misuse(
             ValueError,

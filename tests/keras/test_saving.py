@@ -174,8 +174,14 @@ class TestDamagedHdf5:
         path = tmp_path / "m.h5"
         path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
 
+        class Link:
+            pass
+
         class Group(dict):
             attrs = MappingProxyType({})
+
+            def get(self, name, default=None, getlink=False):
+                return Link() if name != "model_weights" else default
 
         class File(Group):
             def __init__(self, *_):
@@ -187,7 +193,9 @@ class TestDamagedHdf5:
             def __exit__(self, *_):
                 pass
 
-        monkeypatch.setattr("staticgraph.tf1.keras.saving.hdf5._h5py", lambda: SimpleNamespace(File=File))
+        monkeypatch.setattr(
+            "staticgraph.tf1.keras.saving.hdf5._h5py", lambda: SimpleNamespace(File=File, HardLink=Link)
+        )
         return File, str(path)
 
     def test_a_missing_part(self, reads):
@@ -198,8 +206,8 @@ class TestDamagedHdf5:
 
     def test_an_array_that_claims_more_than_the_file_holds(self, reads):
         file, path = reads
-        group = type("Group", (dict,), {"attrs": {"weight_names": [b"w"]}})()
-        group["w"] = SimpleNamespace(size=2**50, dtype=np.dtype("float32"))
+        group = type("Group", file.__mro__[1:2], {"attrs": {"weight_names": [b"w"]}})()
+        group["w"] = SimpleNamespace(size=2**50, dtype=np.dtype("float32"), external=None, is_virtual=False)
         file.attrs = {"layer_names": [b"dense"]}
         file.__getitem__ = lambda self, name: group
         with pytest.raises(sg.errors.DataLossError, match="bytes is claimed"):

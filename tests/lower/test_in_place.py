@@ -347,3 +347,14 @@ def test_a_loop_of_the_users_forbids_it_before(variables):
     _, after, in_place = steps([doubled, changed.op], runs=1)
     assert not in_place
     np.testing.assert_array_equal(after["a"], VALUES["a"] + 1)
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_a_kernel_without_elements_overwrites_nothing_that_is_not_made(rows: int):
+    """The gradient of a lookup was to lie in the place of what only another kernel has, within itself."""
+    x = sg.placeholder(sg.float64, [rows])
+    column = sg.expand_dims(x, 1)
+    rest = sg.gather(column, [0], axis=-1)
+    loss = sg.reduce_sum(column * column) + sg.reduce_sum(rest * rest)
+    given = np.arange(rows, dtype=np.float64)
+    np.testing.assert_array_equal(sg.Session().run(sg.gradients(loss, x)[0], {x: given}), 4 * given)

@@ -123,8 +123,12 @@ def bessel_scaled(order: int) -> Callable[[float], float]:
     return function
 
 
-def _power(a: Any, b: Any) -> Any:
+def power_of(a: Any, b: Any) -> Any:
+    """Return a ** b. Only 1 and -1 have integer powers with negative exponents; other ones are 0."""
     a, b = np.asarray(a), np.asarray(b)
+    if np.issubdtype(np.result_type(a, b), np.floating):
+        # NumPy takes roots if one exponent of a half is for all: of -0 and -inf, these are no powers.
+        a = np.where((b == 0.5) & ((a == 0) | (a == -np.inf)), np.abs(a), a)
     if not np.issubdtype(np.result_type(a, b), np.signedinteger):
         return np.power(a, b)
     reciprocal = np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0)).astype(a.dtype)
@@ -150,7 +154,7 @@ FUNCTIONS: dict[str, Primitive] = {
         Primitive(
             "pow",
             2,
-            _power,
+            power_of,
             NUMBERS,
             cost=FUNCTION,
             cuda=Texts("pow{f}({0}, {1})", "power({0}, {1})"),

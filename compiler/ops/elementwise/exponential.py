@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.primitives.functions import power_of
 from staticgraph.compiler.ops.elementwise.casting import cast
 from staticgraph.compiler.ops.elementwise.comparison import equal, is_finite, not_equal
 from staticgraph.compiler.ops.elementwise.logic import logical_and, logical_or, select
@@ -111,14 +112,6 @@ def log1p(x: Any) -> Any:
     return scalar.log1p(x)
 
 
-def _power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    if x.dtype.kind != "i":
-        return np.power(x, y)
-    # Only 1 and -1 have integer powers with negative exponents: those of -y.
-    defined = (y >= 0) | (np.abs(x) == 1)
-    return np.where(defined, np.power(x, np.abs(y)), 0).astype(x.dtype)
-
-
 def _power_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """By the exponent there is no real derivative where the base is not positive: 0 is given there.
 
@@ -130,7 +123,7 @@ def _power_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 @elementwise(
-    tf="Pow", numpy=_power, dtypes=NUMERIC, primitive="pow", samples=reals(0.5, 3, (-2, 3)),
+    tf="Pow", numpy=power_of, dtypes=NUMERIC, primitive="pow", samples=reals(0.5, 3, (-2, 3)),
     grad=holomorphic(_power_grad), requires=exponent("pow"),
 )
 def pow_(x: Any, y: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
@@ -85,4 +86,4 @@ def _format(path: str | os.PathLike[str]) -> _Format:
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:
-    return os.path.splitext(os.fspath(path))[1].lower()
+    return os.path.splitext(path_of(path, "path"))[1].lower()

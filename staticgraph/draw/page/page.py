@@ -15,6 +15,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.draw.draw import fetches_of, found_in, graph_of, title_of
 from staticgraph.draw.page.contents import Data, contents
@@ -69,7 +70,7 @@ class Page:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page; SaveError if that is not possible."""
-        write("show", Path(path), self.html.encode())
+        write("show", Path(path_of(path, "path")), self.html.encode())
 
     def __repr__(self) -> str:
         return f"<Page {self.title!r} of {len(self.data['stages'])} stages>"

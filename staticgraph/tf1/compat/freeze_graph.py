@@ -11,6 +11,7 @@ from staticgraph.formats.tf.checkpoints.saver import Saver
 from staticgraph.formats.tf.graph_def.files import read_graph
 from staticgraph.formats.tf.graph_def.importing import import_graph_def
 from staticgraph.formats.tf.graph_util import convert_variables_to_constants
+from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.session import Session
 
 __all__ = ["freeze_graph"]
@@ -75,8 +76,7 @@ def freeze_graph(
                 _listed(variable_names_blacklist) or None,
             )
     if output_graph:
-        with open(output_graph, "wb") as file:
-            file.write(made.SerializeToString())
+        write_file(output_graph, [made.SerializeToString()])
     return made
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-import os
 from collections.abc import Callable
 from typing import Any
 
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler.graph.checks.arguments import function_of, path_of
 from staticgraph.compiler.graph.dtypes import bool_, int64, string
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.graph import get_default_graph
@@ -189,7 +189,7 @@ class Dataset:
         """
         if isinstance(filename, Tensor):
             return self._like(caching.CachedInFile, filename=filename)
-        name = os.fspath(filename)
+        name = path_of(filename, "filename")
         return self._like(caching.CachedInFile, filename=name) if name else self._like(caching.Cached)
 
     def prefetch(self, buffer_size: Any) -> Dataset:
@@ -336,7 +336,7 @@ class Dataset:
 
     def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
         """`transformation_func(self)`, which must be a dataset."""
-        made = transformation_func(self)
+        made = function_of(transformation_func, "transformation_func")(self)
         if not isinstance(made, Dataset):
             raise misuse(TypeError, f"the function of apply() returns {made!r}, no dataset")
         return made
@@ -431,6 +431,8 @@ def number(value: Any) -> Any:
         except TypeError:
             text = f"the sizes and counts of a dataset are whole numbers, not {shown(value)}"
             raise misuse(TypeError, text) from None
+    if value.shape.ndims not in (None, 0):
+        raise misuse(TypeError, f"the sizes and counts of a dataset are whole numbers, not {shown(value)}")
     known = static_value(value)
     return value if known is None else int(known)
 

@@ -5,14 +5,15 @@ A record is its length (8 bytes), a checksum of these, its bytes, and a checksum
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import DataLossError, NotFoundError, misuse
 from staticgraph.formats.tf.tensor_bundle.crc32c import masked_crc32c
+from staticgraph.runtime.disk.atomic import writing
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 
@@ -90,7 +91,7 @@ class TFRecordOptions:
 class TFRecordWriter:
     """Writes byte strings to the file `path`, which it makes anew. A context manager.
 
-    `options`: `TFRecordOptions`, or the compression alone, as they take it.
+    `options`: `TFRecordOptions`, or the compression alone, as they take it. SaveError if the disk is full.
 
     >>> import os, tempfile
     >>> import staticgraph as sg
@@ -106,6 +107,7 @@ class TFRecordWriter:
         if not isinstance(options, TFRecordOptions):
             options = TFRecordOptions(options)
         self._compressor = options.compressor()
+        self._path = path_of(path, "path")
         self._file = _opened(path, "wb")
 
     def write(self, record: bytes) -> None:
@@ -118,19 +120,21 @@ class TFRecordWriter:
 
     def flush(self) -> None:
         """Hand what was written to the system."""
-        if self._compressor is not None:
-            self._file.write(self._compressor.flush(zlib.Z_SYNC_FLUSH))
-        self._file.flush()
+        with writing(self._path):
+            if self._compressor is not None:
+                self._file.write(self._compressor.flush(zlib.Z_SYNC_FLUSH))
+            self._file.flush()
 
     def close(self) -> None:
         """Finish the file. Closing twice is fine."""
         if not self._file.closed:
-            if self._compressor is not None:
-                self._file.write(self._compressor.flush(zlib.Z_FINISH))
-            self._file.close()
+            with writing(self._path), self._file:
+                if self._compressor is not None:
+                    self._file.write(self._compressor.flush(zlib.Z_FINISH))
 
     def _put(self, data: bytes) -> None:
-        self._file.write(data if self._compressor is None else self._compressor.compress(data))
+        with writing(self._path):
+            self._file.write(data if self._compressor is None else self._compressor.compress(data))
 
     def __enter__(self) -> TFRecordWriter:
         return self
@@ -247,6 +251,6 @@ def _window_bits(kind: str) -> int:
 
 def _opened(path: Any, mode: str) -> BinaryIO:
     try:
-        return open(os.fsdecode(path), mode)  # type: ignore[return-value]
+        return open(path_of(path, "path"), mode)  # type: ignore[return-value]
     except (FileNotFoundError, NotADirectoryError):
         raise misuse(NotFoundError, f"{path}: no such file or directory") from None

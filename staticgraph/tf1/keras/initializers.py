@@ -110,7 +110,7 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 
 def get(identifier: Any) -> Any:
     """The initializer that a name, a config or a class stands for; a function is one already."""
-    if identifier in _FUNCTIONS:
+    if isinstance(identifier, str) and identifier in _FUNCTIONS:
         return _TABLE[identifier]()
     return resolve(identifier, _TABLE, "initializer")
 

@@ -72,7 +72,7 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 
 def get(identifier: Any) -> Any:
     """The regularizer that a name or config stands for; a function is one already."""
-    if identifier in ("l1", "l2", "l1_l2"):
+    if isinstance(identifier, str) and identifier in ("l1", "l2", "l1_l2"):
         return _TABLE[identifier]()
     return resolve(identifier, _TABLE, "regularizer")
 

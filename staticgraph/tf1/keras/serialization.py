@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import misuse, shown
 
 __all__ = [
     "CustomObjectScope",
@@ -78,8 +78,9 @@ def deserialize_keras_object(
     if identifier is None:
         return None
     if isinstance(identifier, Mapping):
-        if set(identifier) < {"class_name", "config"} or not isinstance(identifier["class_name"], str):
-            raise misuse(ValueError, f"{identifier!r} is not the config of a {printable_module_name}")
+        if not ({"class_name", "config"} <= set(identifier) and isinstance(identifier["class_name"], str)):
+            text = f"{shown(identifier)} is not the config of a {printable_module_name}"
+            raise misuse(ValueError, text, 'write {"class_name": name, "config": arguments}')
         made = find(identifier["class_name"], module_objects, custom_objects, printable_module_name)
         return _from_config(made, dict(identifier["config"]), custom_objects)
     found = find(identifier, module_objects, custom_objects, printable_module_name)
@@ -97,12 +98,12 @@ def find(
     Raises:
         ValueError: No object has this name.
     """
-    for names in (custom_objects or {}, _custom, table or {}):
-        if name in names:
-            return names[name]
-    raise misuse(
-        ValueError, f"unknown {kind}: {name!r}; register your own with custom_objects or custom_object_scope"
-    )
+    if isinstance(name, str):
+        for names in (custom_objects or {}, _custom, table or {}):
+            if name in names:
+                return names[name]
+    text = f"unknown {kind}: {shown(name)}; register your own with custom_objects or custom_object_scope"
+    raise misuse(ValueError, text)
 
 
 def _from_config(made: Any, config: dict[str, Any], custom_objects: Mapping[str, Any] | None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import as_dtype
+from staticgraph.compiler.graph.errors import misuse, shown
 
 __all__ = ["epsilon", "floatx", "image_data_format", "set_epsilon", "set_floatx", "set_image_data_format"]
 
@@ -54,7 +55,7 @@ def checked_format(data_format: str | None) -> str:
     """`data_format` in lower case, or the one that is set where it is None."""
     chosen = image_data_format() if data_format is None else str(data_format).lower()
     if chosen not in _FORMATS:
-        raise ValueError(f"data_format={data_format!r} is not one of {', '.join(_FORMATS)}")
+        raise misuse(ValueError, f"data_format={shown(data_format)} is not one of {', '.join(_FORMATS)}")
     return chosen
 
 

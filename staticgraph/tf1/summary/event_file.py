@@ -10,9 +10,11 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.compiler.support.forks import brief
 from staticgraph.formats.tf.messages.event import EVENTS, Event
+from staticgraph.runtime.disk.atomic import writing
 from staticgraph.tf1.io.tf_record import framed, tf_record_iterator
 
 __all__ = ["EventFileWriter", "summary_iterator"]
@@ -32,7 +34,7 @@ class EventFileWriter:
     def __init__(
         self, logdir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str | None = None
     ) -> None:
-        self._logdir = os.fsdecode(logdir)
+        self._logdir = path_of(logdir, "logdir")
         try:
             os.makedirs(self._logdir, exist_ok=True)
         except OSError as error:
@@ -101,7 +103,7 @@ class _File:
     """One file, and the bytes that wait to be written to it."""
 
     def __init__(self, folder: str, suffix: str) -> None:
-        self._folder = folder
+        self._folder = self._path = folder
         self._suffix = suffix
         self._process = os.getpid()
         self._second = int(time.time())
@@ -137,8 +139,9 @@ class _File:
                     self._descriptor = None
 
     def _write(self) -> None:
-        while self._waiting and self._descriptor is not None:
-            del self._waiting[: os.write(self._descriptor, self._waiting)]
+        with writing(self._path):
+            while self._waiting and self._descriptor is not None:
+                del self._waiting[: os.write(self._descriptor, self._waiting)]
 
     def _new(self) -> int:
         """Make the file, whose name tells the second: a later one where another writer has that."""
@@ -146,7 +149,8 @@ class _File:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         while True:
             name = f"events.out.{EVENTS}.{second:010d}.{socket.gethostname()}{self._suffix}"
+            self._path = os.path.join(self._folder, name)
             try:
-                return os.open(os.path.join(self._folder, name), flags, 0o666)
+                return os.open(self._path, flags, 0o666)
             except FileExistsError:
                 second += 1

@@ -14,6 +14,7 @@ from typing import Any
 from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph import dtypes
+from staticgraph.compiler.graph.checks.arguments import list_of, text_of
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
@@ -170,7 +171,7 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
     ...     [value.tag for value in sg.summary.Summary.FromString(sess.run(both)).value]
     ['a', 'b']
     """
-    name = _as_name(name)
+    name = _as_name(name, "name")
     with name_scope(name, "Merge", inputs):
         return collected(ops.merge_summary(list(inputs), name=name), collections, ())
 
@@ -209,19 +210,19 @@ def _scope(
     name: str, family: str | None, values: Iterable[Any], default: str | None = None
 ) -> Iterator[tuple[str, str]]:
     """A new scope for a summary: its tag, and the name that makes its operation be called as the scope."""
-    name, family = _as_name(name), _as_name(family)
+    name, family = _as_name(name, "name"), _as_name(family, "family")
     with name_scope(name if family is None else f"{family}/{name}", default, values) as scope:
         tag = scope.rstrip("/")
         yield tag if family is None else f"{family}/{tag}", scope
 
 
-def _as_name(tag: Any) -> Any:
+def _as_name(tag: Any, what: str) -> Any:
     """A tag with only what may stand in the name of an operation."""
-    return tag if tag is None else _NOT_IN_A_NAME.sub("_", tag).lstrip("/")
+    return tag if tag is None else _NOT_IN_A_NAME.sub("_", text_of(tag, what)).lstrip("/")
 
 
 def collected(summary: Tensor, collections: Any, default: Sequence[str] = (GraphKeys.SUMMARIES,)) -> Tensor:
     """The summary, which is added to these collections."""
-    for key in default if collections is None else collections:
+    for key in default if collections is None else list_of(collections, "collections"):
         add_to_collection(key, summary)
     return summary

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import real_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.initializers import Constant, Ones, Zeros
 from staticgraph.train.optimizers import rules
@@ -37,7 +38,7 @@ class AdagradOptimizer(RuleOptimizer):
         use_locking: bool = False,
         name: str = "Adagrad",
     ) -> None:
-        if initial_accumulator_value <= 0.0:
+        if real_of(initial_accumulator_value, "initial_accumulator_value") <= 0.0:
             raise misuse(
                 ValueError, f"initial_accumulator_value must be positive, not {initial_accumulator_value}"
             )

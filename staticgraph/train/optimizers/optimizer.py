@@ -164,6 +164,9 @@ class Optimizer:
             if global_step is None:
                 step: Any = self._finish(updates, scope)
             else:
+                if not hasattr(global_step, "handle"):
+                    text = f"global_step is {shown(global_step)}, and must be a variable"
+                    raise misuse(TypeError, text, "pass sg.train.get_or_create_global_step()")
                 with control_dependencies([self._finish(updates, "update")]):
                     step = ops.assign_add(global_step.handle, 1, name=scope)
         operation: Operation = getattr(step, "op", step)

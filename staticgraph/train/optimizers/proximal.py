@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import real_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.initializers import Constant, Zeros
 from staticgraph.state.variables import Variable
@@ -134,9 +135,9 @@ class FtrlOptimizer(RuleOptimizer):
             "l2_shrinkage_regularization_strength": l2_shrinkage_regularization_strength,
         }
         for what, value in not_negative.items():
-            if value < 0.0:
+            if real_of(value, what) < 0.0:
                 raise misuse(ValueError, f"{what} must not be negative, it is {value}")
-        if learning_rate_power > 0.0:
+        if real_of(learning_rate_power, "learning_rate_power") > 0.0:
             raise misuse(ValueError, f"learning_rate_power must not be positive, it is {learning_rate_power}")
         super().__init__(
             use_locking,

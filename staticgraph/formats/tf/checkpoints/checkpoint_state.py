@@ -15,6 +15,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.messages import text_format
 from staticgraph.formats.tf.messages.checkpoint import CheckpointState
@@ -51,7 +52,7 @@ def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None
     >>> sg.train.get_checkpoint_state("/no/such/folder") is None
     True
     """
-    path = Path(checkpoint_dir, latest_filename or "checkpoint")
+    path = Path(path_of(checkpoint_dir, "checkpoint_dir"), latest_filename or "checkpoint")
     if not path.is_file():
         return None
     try:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.building.framework import GraphKeys, get_default_graph
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation
@@ -65,7 +66,7 @@ def read_meta_graph_file(filename: Any) -> MetaGraphDef:
     """The message in a file of bytes or text. OSError if there is no file, InvalidFileError for another
     file.
     """
-    path = os.fsdecode(filename)
+    path = path_of(filename, "meta_graph_or_file")
     if not os.path.isfile(path):
         raise misuse(OSError, f"File {path} does not exist.")
     with open(path, "rb") as file:

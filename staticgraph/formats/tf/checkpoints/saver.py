@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.building.framework import GraphKeys, get_default_graph
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.recording.op_count import count_more
@@ -168,7 +169,7 @@ class Saver:
         variables = self._built("save")
         _check_session(sess)
         latest_filename = latest_filename or "checkpoint"
-        save_path = os.fsdecode(save_path)
+        save_path = path_of(save_path, "save_path")
         if os.path.split(latest_filename)[0]:
             raise misuse(ValueError, "'latest_filename' must not contain path components")
         prefix = self._prefix(sess, save_path, global_step)
@@ -297,7 +298,7 @@ class Saver:
         if save_path is None:
             hint = "latest_checkpoint gives None for a folder without checkpoints"
             raise misuse(ValueError, "Can't load save_path when it is None.", hint)
-        prefix = os.fsdecode(save_path)
+        prefix = path_of(save_path, "save_path")
         if not checkpoint_exists(prefix):
             hint = _neighbours(prefix)
             raise misuse(ValueError, f"The passed save_path is not a valid checkpoint: {prefix}", hint)

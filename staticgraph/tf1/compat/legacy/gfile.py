@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.runtime.disk.atomic import writing
 from staticgraph.tf1.compat.legacy.errors import AlreadyExistsError, FailedPreconditionError, NotFoundError
 
 
@@ -63,7 +64,8 @@ class GFile:
 
     def write(self, file_content: Any) -> None:
         """Append to what was written."""
-        self._opened().write(file_content)
+        with writing(self.name):
+            self._opened().write(file_content)
 
     def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
         """Go to a place in the file; `position` is an old name of `offset`."""
@@ -81,13 +83,15 @@ class GFile:
     def flush(self) -> None:
         """Hand what was written to the operating system."""
         if self._file is not None:
-            self._file.flush()
+            with writing(self.name):
+                self._file.flush()
 
     def close(self) -> None:
         """Close the file; it is opened anew if it is used again."""
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
+            with writing(self.name):
+                file.close()
 
     def __enter__(self) -> GFile:
         return self

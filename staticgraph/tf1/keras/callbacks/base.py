@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import list_of
+from staticgraph.compiler.graph.errors import misuse, shown
+
 __all__ = ["BaseLogger", "Callback", "CallbackList", "History"]
 
 
@@ -77,9 +80,12 @@ class CallbackList:
     """Several callbacks as one. Those that define nothing for batches are not called for them."""
 
     def __init__(self, callbacks: Iterable[Any], model: Any) -> None:
-        self.callbacks = list(callbacks)
+        self.callbacks = list_of(callbacks, "callbacks")
         self.model = model
         for callback in self.callbacks:
+            if isinstance(callback, type) or not hasattr(callback, "set_model"):
+                text = f"{shown(callback)} among the callbacks is no callback"
+                raise misuse(TypeError, text, "make one with its arguments: EarlyStopping(patience=3)")
             callback.set_model(model)
 
     def set_params(self, params: dict[str, Any]) -> None:

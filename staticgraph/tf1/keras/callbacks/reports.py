@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.runtime.disk.atomic import writing
 from staticgraph.tf1.keras.callbacks.base import Callback
 
 __all__ = ["CSVLogger", "LambdaCallback", "RemoteMonitor", "TensorBoard"]
@@ -58,12 +59,13 @@ class CSVLogger(Callback):
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         found = dict(logs or {})
         writer = csv.writer(self._file, delimiter=self.separator)
-        if self.keys is None:
-            self.keys = sorted(found)
-            if not self._has_head:
-                writer.writerow(["epoch", *self.keys])
-        writer.writerow([epoch, *(found.get(key, "NA") for key in self.keys)])
-        self._file.flush()
+        with writing(self.filename):
+            if self.keys is None:
+                self.keys = sorted(found)
+                if not self._has_head:
+                    writer.writerow(["epoch", *self.keys])
+            writer.writerow([epoch, *(found.get(key, "NA") for key in self.keys)])
+            self._file.flush()
 
     def on_train_end(self, logs: Any = None) -> None:
         if self._file is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import FeedError, misuse
+from staticgraph.compiler.graph.errors import FeedError, misuse, shown
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.tf1.keras.utils.sequence import Sequence as DataSequence
@@ -126,6 +126,9 @@ class ArrayBatches:
     ) -> None:
         self.arrays, self.shuffle = list(arrays), shuffle
         self.samples = count_samples(self.arrays, "fit")
+        for name, count in (("batch_size", batch_size), ("steps", steps)):
+            if count is not None and (not isinstance(count, int | np.integer) or count < 0):
+                raise misuse(TypeError, f"{name} is {shown(count)}, and must be a whole number, 1 or more")
         self.batch_size = batch_size or (32 if steps is None else -(-self.samples // steps))
         if self.samples == 0:
             raise misuse(ValueError, "there are no samples: the arrays are empty")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.tf1.data.dataset import Dataset
 from staticgraph.tf1.data.iterators import Iterator
 from staticgraph.tf1.keras.callbacks.base import CallbackList, History
@@ -92,6 +92,9 @@ class Loops:
                 arrays, held = split(arrays, validation_split)
                 validation_data = _Prepared(held, ranks)
             batches = ArrayBatches(arrays, batch_size, shuffle, steps_per_epoch)
+        for argument, count in (("epochs", epochs), ("initial_epoch", initial_epoch)):
+            if not isinstance(count, int | np.integer):
+                raise misuse(TypeError, f"{argument} is {shown(count)}, and must be a whole number")
         checked = self._validation(validation_data, batch_size, validation_steps)
         if verbose == 1 and not batches.by_steps:
             more = f", validate on {checked.samples} samples" if isinstance(checked, _Validation) else ""

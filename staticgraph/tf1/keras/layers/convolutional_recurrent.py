@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.arrays.creation import zeros_like
+from staticgraph.compiler.graph.checks.arguments import text_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.layers.adapters import with_weights
 from staticgraph.layers.spatial import data_format_of, sizes_of
@@ -57,7 +58,7 @@ class ConvLSTM2DCell(LSTMCell):
         self.filters = self.units
         self.kernel_size = sizes_of(kernel_size, 2, "kernel_size")
         self.strides = sizes_of(strides, 2, "strides")
-        self.padding = padding.lower()
+        self.padding = text_of(padding, "padding").lower()
         if self.padding not in ("valid", "same"):
             raise misuse(ValueError, f"padding={padding!r} is not valid or same")
         self.data_format = checked_format(data_format)

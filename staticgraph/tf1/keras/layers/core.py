@@ -12,6 +12,7 @@ from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import identity
 from staticgraph.building.signatures import like
+from staticgraph.compiler.graph.checks.arguments import function_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
@@ -257,7 +258,7 @@ class Lambda(Layer):
         self, function: Any, output_shape: Any = None, mask: Any = None, arguments: Any = None, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self.function, self.arguments = function, dict(arguments or {})
+        self.function, self.arguments = function_of(function, "function"), dict(arguments or {})
         self._output_shape, self.mask = output_shape, mask
         self.supports_masking = mask is not None
 

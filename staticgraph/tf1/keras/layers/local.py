@@ -11,6 +11,7 @@ import numpy as np
 
 from staticgraph.arrays import array_ops
 from staticgraph.building.signatures import with_defaults
+from staticgraph.compiler.graph.checks.arguments import text_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.layers.adapters import with_weights
 from staticgraph.layers.spatial import count_of, sizes_of
@@ -52,7 +53,7 @@ class _LocallyConnected(Layer):
         self.filters = count_of(filters, "filters")
         self.kernel_size = sizes_of(kernel_size, self.rank, "kernel_size")
         self.strides = sizes_of(strides, self.rank, "strides")
-        self.padding = padding.lower()
+        self.padding = text_of(padding, "padding").lower()
         if implementation not in (1, 2, 3):
             raise misuse(ValueError, f"implementation={implementation!r} is not 1, 2 or 3")
         if self.padding not in ("valid", "same"):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.boundary import CAUGHT, arose_below
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import InvalidFileError, misuse
 from staticgraph.formats.tf.checkpoints.checkpoint_state import update_checkpoint_state
@@ -116,7 +117,7 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True, save_format:
 
     With `save_format="tf"` the checkpoint is TensorFlow's own, whose root is the model: see `Checkpoint`.
     """
-    path = os.fspath(filepath)
+    path = path_of(filepath, "filepath")
     if not model.built:
         raise misuse(ValueError, f"model {model.name} has no weights before it is built, called or fitted")
     if _is_hdf5(path, save_format):
@@ -145,15 +146,15 @@ def _stored(path: str) -> str:
 
 def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:
     """Set the weights from a file of `save_weights` or `save_model`, or from a checkpoint of TensorFlow's."""
-    path = _stored(os.fspath(filepath))
+    path = _stored(path_of(filepath, "filepath"))
     if not model.built:
         raise misuse(
             ValueError, f"model {model.name} must be built, called or fitted before it can load weights"
         )
     from staticgraph.formats.tf.tensor_bundle import is_bundle  # for TensorFlow's files
 
-    if is_bundle(os.fspath(filepath)):
-        _load_objects(model, os.fspath(filepath))
+    if is_bundle(path_of(filepath, "filepath")):
+        _load_objects(model, path_of(filepath, "filepath"))
         return
     if _begins_as_hdf5(path):
         found = hdf5.load_weights(path)
@@ -216,7 +217,7 @@ def save_model(
     signatures: Any = None,
 ) -> None:
     """Write a model: what `load_model` needs to go on with it, the state of the optimizer included."""
-    path = os.fspath(filepath)
+    path = path_of(filepath, "filepath")
     _refuse_overwriting(path, overwrite)
     described = json.loads(to_json(model))
     described["training"] = _training_config(model) if include_optimizer else None
@@ -266,7 +267,7 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
 
     `custom_objects`: the layers, losses and other functions of the program that the model uses, by name.
     """
-    path = os.fspath(filepath)
+    path = path_of(filepath, "filepath")
     if _begins_as_hdf5(path):
         described, arrays, of_optimizer = hdf5.load_model(path)
         weights = arrays

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.boundary import CAUGHT
 from staticgraph.compiler.graph.errors import InvalidFileError, misuse, told
+from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.tf1.keras import state
 
 _UNREADABLE: tuple[type[Exception], ...] = (*CAUGHT, RuntimeError, OSError)
@@ -48,8 +50,25 @@ def _reading(path: str) -> Iterator[Any]:
         raise misuse(InvalidFileError, text, "take another copy of it, or save the model again") from None
 
 
+def _member(group: Any, name: str) -> Any:
+    """Return a member of a group, or None if there is none.
+
+    HDF5 can place a member in another file, and read that. A model that someone sends must not do so.
+    """
+    for part in name.split("/"):
+        link = group.get(part, getlink=True)
+        if link is None:
+            return None
+        if not isinstance(link, _h5py().HardLink):
+            raise ValueError(f"{name} lies in another file, or in another place of this one")
+        group = group[part]
+    return group
+
+
 def _array(dataset: Any, path: str) -> np.ndarray:
     """Return the values of a dataset. A file may claim any shape, which is compared with its size."""
+    if dataset.external or dataset.is_virtual:
+        raise ValueError(f"{dataset.name} lies in another file")
     size = dataset.size * dataset.dtype.itemsize
     if size > _MOST_OF_A_BYTE * os.path.getsize(path) + (1 << 20):
         raise ValueError(f"an array of {size} bytes is claimed")
@@ -72,7 +91,8 @@ def _write_weights(group: Any, model: Any) -> None:
 def _read_weights(group: Any, path: str) -> dict[str, list[np.ndarray]]:
     found = {}
     for name in map(_text, group.attrs["layer_names"]):
-        arrays = [_array(group[name][_text(w)], path) for w in group[name].attrs["weight_names"]]
+        layer = _member(group, name)
+        arrays = [_array(_member(layer, _text(w)), path) for w in layer.attrs["weight_names"]]
         if arrays:
             found[name] = arrays
     return found
@@ -82,21 +102,30 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
+@contextmanager
+def _writing(path: str) -> Iterator[Any]:
+    """Open a new file to write it. At the end it replaces the file at `path`. SaveError if that fails."""
+    content = io.BytesIO()
+    with _h5py().File(content, "w") as file:
+        yield file
+    write_file(path, [content.getbuffer()])
+
+
 def save_weights(model: Any, path: str) -> None:
     """Write the weights."""
-    with _h5py().File(path, "w") as file:
+    with _writing(path) as file:
         _write_weights(file, model)
 
 
 def load_weights(path: str) -> dict[str, list[np.ndarray]]:
     """The weights of each layer that has some, by its name."""
     with _reading(path) as file:
-        return _read_weights(file.get("model_weights", file), path)
+        return _read_weights(_member(file, "model_weights") or file, path)
 
 
 def save_model(model: Any, path: str, described: Mapping[str, Any]) -> None:
     """Write the architecture, the weights, and how the model is trained."""
-    with _h5py().File(path, "w") as file:
+    with _writing(path) as file:
         kept = {key: value for key, value in described.items() if key != "training"}
         file.attrs["model_config"] = json.dumps(kept).encode()
         file.attrs["staticgraph_training"] = json.dumps(described["training"]).encode()
@@ -118,7 +147,7 @@ def load_model(path: str) -> tuple[Any, dict[str, list[np.ndarray]], list[np.nda
             raise misuse(ValueError, f"{path} holds weights alone", "load_weights reads them")
         described = json.loads(_text(file.attrs["model_config"]))
         described["training"] = json.loads(_text(file.attrs.get("staticgraph_training", "null")))
-        group = file.get("optimizer_weights", {})
+        group = _member(file, "optimizer_weights") or {}
         ours = described["training"] is not None
-        values = [_array(group[str(i)], path) for i in range(len(group))] if ours else []
-        return described, _read_weights(file["model_weights"], path), values
+        values = [_array(_member(group, str(i)), path) for i in range(len(group))] if ours else []
+        return described, _read_weights(_member(file, "model_weights"), path), values

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from staticgraph.compiler.graph.checks.arguments import list_of, real_of
 from staticgraph.tf1.training.hooks.checkpoints import CheckpointSaverHook
 from staticgraph.tf1.training.hooks.run_hook import SessionRunHook
 from staticgraph.tf1.training.hooks.summaries import StepCounterHook, SummarySaverHook
@@ -74,7 +75,7 @@ def MonitoredTrainingSession(
         if checkpoint_dir:
             added.append(CheckpointSaverHook(checkpoint_dir, secs, steps, scaffold=scaffold))
     creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
-    every = [*(chief_only_hooks or ()), *added, *(hooks or ())]
+    every = [*list_of(chief_only_hooks or (), "chief_only_hooks"), *added, *list_of(hooks or (), "hooks")]
     return MonitoredSession(creator, every, stop_grace_period_secs)
 
 
@@ -89,5 +90,5 @@ def _interval(
         secs, steps = default
     secs = None if secs is _USE_DEFAULT else secs
     steps = None if steps is _USE_DEFAULT else steps
-    if (secs or 0) > 0 or (steps or 0) > 0:
+    if any(real_of(0 if given is None else given, "an interval") > 0 for given in (secs, steps)):
         yield secs, steps

@@ -1,0 +1,54 @@
+"""Arguments of a wrong kind: checked where they are first used, told with the user's line and a cure.
+
+Each function returns the argument in the form that its caller works with. Python's own error would come
+later, from a place that says nothing to the user, such as "'NoneType' object has no attribute 'lower'".
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from staticgraph.compiler.graph.errors import misuse, shown
+
+
+def text_of(value: Any, name: str) -> str:
+    """Return a string. TypeError if it is none."""
+    if not isinstance(value, str):
+        raise misuse(TypeError, f"{name} is {shown(value)}, and must be a string")
+    return value
+
+
+def path_of(value: Any, name: str) -> str:
+    """Return a path as a string: of a string, bytes or a `pathlib.Path`. TypeError for anything else."""
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        hint = 'write it in quotes, such as "folder/file"'
+        raise misuse(TypeError, f"{name} is {shown(value)}, and must be a path", hint) from None
+
+
+def list_of(value: Any, name: str) -> list[Any]:
+    """Return a list of the elements of anything that has some. TypeError for numbers, text and the like."""
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+        raise misuse(TypeError, f"{name} is {shown(value)}, and must be a list", "write [...] around it")
+    return list(value)
+
+
+def function_of(value: Any, name: str) -> Callable[..., Any]:
+    """Return a function. TypeError if it cannot be called."""
+    if not callable(value):
+        raise misuse(TypeError, f"{name} is {shown(value)}, and must be a function")
+    return value
+
+
+def real_of(value: Any, name: str) -> Any:
+    """Return a number of Python's or NumPy's. TypeError if it is none, such as a string or a list."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        raise misuse(TypeError, f"{name} is {shown(value)}, and must be a number") from None
+    if isinstance(value, str | bytes):
+        raise misuse(TypeError, f"{name} is {shown(value)}, and must be a number", "leave the quotes out")
+    return value
