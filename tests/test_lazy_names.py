@@ -128,7 +128,7 @@ b = ours()"""
 
 # Modules of this package that a program loads, at most: raise none of them without a reason.
 MODULES = {
-    "import": (73, "import staticgraph; print(len(ours()))"),
+    "import": (74, "import staticgraph; print(len(ours()))"),
     "a first run": (
         213,
         "import staticgraph as sg; x = sg.placeholder('float32', [4, 3]);"
@@ -143,7 +143,7 @@ MODULES = {
         26,
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
-    "a model of Keras": (389, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
+    "a model of Keras": (390, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
     "the program of README.md": (
         365,
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
@@ -155,7 +155,7 @@ MODULES = {
 
 # Calls of functions of this package in the first run of a small graph, imports included, and their files.
 # Raise neither without a reason.
-MOST_CALLS, MOST_FILES = 5_480, 156  # one file more where vectors have less than 512 bits
+MOST_CALLS, MOST_FILES = 5_525, 156  # one file more where vectors have less than 512 bits
 CALLS = f"""
 import staticgraph as sg
 x = sg.placeholder('float32', [4, 3])

@@ -45,8 +45,8 @@ CASES: dict[str, Case] = {
     "reshape": (lambda x, w: sg.tanh(sg.reshape(x, [-1, 4])), ["4n"], 1),
     "space_to_depth": (lambda x, w: sg.space_to_depth(x, 2), [2, "2n", "4n", 1], 1),
     "depth_to_space": (lambda x, w: sg.depth_to_space(x, 2), [2, 3, 2, "4n"], 1),
-    "sort": (lambda x, w: sg.sort(x, 0), ["n"], 2),
-    "sort of rows": (lambda x, w: sg.sort(x, 1, "DESCENDING"), [2, "n"], 2),
+    "sort": (lambda x, w: sg.sort(x, 0), ["n"], 1),
+    "sort of rows": (lambda x, w: sg.sort(x, 1, "DESCENDING"), [2, "n"], 1),
     "conv2d": (lambda x, w: sg.nn.conv2d(x, w, 1, "SAME"), [2, "n", "n", 2], 1),
     "conv2d with strides": (
         lambda x, w: sg.nn.conv2d(x, w, [1, 2, 2, 1], "SAME"), [1, "n", "n", 2], 2,

@@ -25,6 +25,8 @@ _MOST = 1 << 16  # bytes of the end of the output, in which the launcher tells w
 # MPICH tells the number of a process to the system, Open MPI its rank.
 _KILLED = re.compile(rb"PID (\d+) RUNNING AT (\S+)\s+=\s+EXIT CODE: (\d+)")
 _RANK_KILLED = re.compile(rb"process rank (\d+) with PID \d+ on node (\S+) exited\s+on\s+signal (\d+)")
+# Which signal ended the first process; the launcher may tell it of one that it has ended itself.
+_FIRST_SIGNAL = re.compile(rb"EXIT STRING: [^\n]*\(signal (\d+)\)")
 _BY_LAUNCHER = (signal.SIGKILL, signal.SIGTERM)  # how MPICH and Open MPI end those that are left
 _RANK = re.compile(rb"\0(?:PMI_RANK|OMPI_COMM_WORLD_RANK)=(\d+)\0")
 
@@ -84,6 +86,11 @@ def how_it_ended(tail: bytes, ranks: Ranks, launcher: int) -> str:
     told, number = killed(tail, ranks.known)
     if told and number not in _BY_LAUNCHER:
         return told
+    if (found := _FIRST_SIGNAL.search(tail)) and (number := int(found[1])) not in _BY_LAUNCHER:
+        ended = {ranks.known[end.pid] for end in ranks.ends if end.status in (None, number)}
+        if ended:
+            who = "process " + " or ".join(map(str, sorted(ended)))
+            return _told(who, socket.gethostname(), number)
     first, status = ended_first(ranks)
     if first is None:
         return told

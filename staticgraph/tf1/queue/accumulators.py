@@ -278,7 +278,7 @@ def accumulator_set_step(step: Any, *, accumulator: ConditionalAccumulatorBase) 
     stateful=True,
 )
 def accumulator_apply(grad: Any, step: Any, *, accumulator: ConditionalAccumulator) -> Any:
-    """Add a dense gradient."""
+    """Add a dense gradient to an `accumulator`."""
     accumulator.check(grad.shape)
     accumulator.contents().add((grad,), int(step))
     return ()
@@ -291,7 +291,7 @@ def accumulator_apply(grad: Any, step: Any, *, accumulator: ConditionalAccumulat
     stateful=True,
 )
 def accumulator_take(count: Any, *, accumulator: ConditionalAccumulator) -> Any:
-    """Take the mean or sum of dense gradients."""
+    """Take the mean or sum of the dense gradients of an `accumulator`."""
     return accumulator.contents().take(int(count))[0]
 
 
@@ -304,7 +304,7 @@ def accumulator_take(count: Any, *, accumulator: ConditionalAccumulator) -> Any:
 def accumulator_apply_sparse(
     indices: Any, values: Any, shape: Any, step: Any, *, accumulator: SparseConditionalAccumulator
 ) -> Any:
-    """Add a sparse gradient."""
+    """Add a sparse gradient to an `accumulator`."""
     accumulator.check_rows(indices, values, shape)
     accumulator.contents().add((indices, values, shape), int(step))
     return ()
@@ -321,5 +321,5 @@ def _sparse_types(count: Any, accumulator: SparseConditionalAccumulator) -> tupl
 
 @host(tf="SparseAccumulatorTakeGradient", type=_sparse_types, vars={"count": "int32"}, stateful=True)
 def accumulator_take_sparse(count: Any, *, accumulator: SparseConditionalAccumulator) -> Any:
-    """Take the mean or sum of sparse gradients."""
+    """Take the mean or sum of the sparse gradients of an `accumulator`."""
     return accumulator.contents().take(int(count))
