@@ -9,14 +9,8 @@ import staticgraph as sg
 from staticgraph.compiler.generate import generate
 from staticgraph.compiler.graph.dtypes import complex64, complex128, float32, float64
 from staticgraph.compiler.kernel.complex_numbers.split import split_body, split_buffers
-from staticgraph.compiler.ops.fourier.rows import (
-    fft_columns,
-    half_turns,
-    irfft_rows,
-    planes,
-    rfft_rows,
-    turns_of,
-)
+from staticgraph.compiler.ops.fourier.real_rows import half_turns, irfft_rows, planes, rfft_rows
+from staticgraph.compiler.ops.fourier.rows import fft_columns, turns_of
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.gpu.routines import Case

@@ -17,8 +17,8 @@ from tests.ops.harness import TESTED, assert_same
 from tests.ops.test_registry import compiled
 
 FILES = """
-arrays.scatter elementwise.complex_numbers elementwise.incomplete elementwise.special fourier.rows
-fourier.stages fourier.transforms linear_algebra.decompositions linear_algebra.factors
+arrays.scatter elementwise.complex_numbers elementwise.incomplete elementwise.special fourier.real_rows
+fourier.rows fourier.stages fourier.transforms linear_algebra.decompositions linear_algebra.factors
 linear_algebra.lapack linear_algebra.matrix_functions linear_algebra.orthogonal ordering.ordered_values
 ordering.searching ordering.sorting random_numbers.random random_numbers.rejection reductions.scan
 reductions.segment text.distances

@@ -16,15 +16,8 @@ import numpy as np
 
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.ops.fourier.butterflies import radices_of
-from staticgraph.compiler.ops.fourier.rows import (
-    fft_columns,
-    fits,
-    half_turns,
-    irfft_rows,
-    planes,
-    rfft_rows,
-    turns_of,
-)
+from staticgraph.compiler.ops.fourier.real_rows import half_turns, irfft_rows, planes, rfft_rows
+from staticgraph.compiler.ops.fourier.rows import fft_columns, fits, turns_of
 from staticgraph.compiler.ops.fourier.stages import signal_of_pairs, spectrum_of_pairs, staged
 
 
@@ -48,12 +41,12 @@ def of_real(x: Any) -> Any:
     """The first half of the transform of real numbers along the last axis."""
     *lead, n = x.shape
     n = operator.index(n)
-    if n % 2:
-        spectrum = along(ops.complex(x, 0.0), x.rank - 1, inverse=False)
-        return ops.slice(spectrum, begin=(0,) * x.rank, size=(*lead, n // 2 + 1))
     x = ops.reshape(x, shape=(math.prod(lead), n))
-    if fits(n // 2, 1):
+    if fits(n if n % 2 else n // 2, 1):
         made = rfft_rows(x, x.recorder.constant(planes(n).astype(x.dtype.numpy), x.dtype))
+    elif n % 2:
+        made = along(ops.complex(x, 0.0), 1, inverse=False)
+        made = ops.slice(made, begin=(0, 0), size=(math.prod(lead), n // 2 + 1))
     else:
         made = spectrum_of_pairs(x, _transformed)
     return ops.reshape(made, shape=(*lead, n // 2 + 1))

@@ -3,9 +3,6 @@
 The stages are those of `stages.py`. Between them the real and the imaginary parts lie in two vectors
 of scratch memory, so that lanes need not be taken apart. Columns of a matrix are transformed in strips of
 `STRIP` columns, which lie side by side in memory.
-
-A transform of an even number n of real points is one of n / 2 complex ones, whose real parts are the points
-at even places. The spectrum of the n points is found in theirs, and the other way round.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import COMPLEX, DType, complex64, complex128, float32, float64, int64
+from staticgraph.compiler.graph.dtypes import COMPLEX, DType, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize, same
@@ -25,7 +22,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Stmt, Store
 from staticgraph.compiler.ops.fourier.butterflies import parts, radices_of, small_transform
-from staticgraph.compiler.ops.fourier.stages import signal_of_pairs, spectrum_of_pairs, staged
+from staticgraph.compiler.ops.fourier.stages import staged
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
 from staticgraph.compiler.ops.samples import Sample, fixed, real
 from staticgraph.compiler.ops.statements.loops import nested
@@ -36,7 +33,7 @@ Put = Callable[[Expr, Expr, Expr], Body]  # stores a number at a place in a colu
 
 STRIP = 16  # columns: the float32 lanes of the widest vectors
 _FEWEST, _MOST = 32, 1 << 15  # points of a row, and of a strip at most
-_ZERO = Const(0, int64)
+ZERO = Const(0, int64)
 
 
 def fits(n: int, inner: AnySize) -> bool:
@@ -58,7 +55,7 @@ def turns_of(n: int, inverse: bool) -> np.ndarray:
     return np.exp((2j if inverse else -2j) * np.pi * np.concatenate(found))
 
 
-class _Stages:
+class Stages:
     """The statements of one transform of `n` points in each of `width` columns."""
 
     def __init__(
@@ -95,10 +92,10 @@ class _Stages:
         """Scratch memory for the results, which no stage before the last one uses."""
         return self.memory(len(radices_of(self.n) or ()) - 1)
 
-    def body(self, read: Point, write: Put, scale: float = 1.0) -> Body:
+    def body(self, read: Point, write: Put, scale: float = 1.0, places: int | None = None) -> Body:
         """All stages. Only the first one calls `read` and only the last one `write`, each point once.
 
-        The memory of number 1 may be read.
+        The memory of number 1 may be read. `places`: so many of the results are wanted, the first ones.
         """
         radices = radices_of(self.n)
         assert radices is not None
@@ -109,17 +106,30 @@ class _Stages:
             source = read if number == 0 else self.memory(number - 1)[0]
             last = number == len(radices) - 1
             target = write if last else self.memory(number)[1]
-            made += self._stage(source, target, radix, left, done, start, scale if last else 1.0)
+            wanted = places if last and places is not None else self.n
+            made += self._stage(source, target, radix, left, done, start, scale if last else 1.0, wanted)
             start += (radix - 1) * left if left > 1 else 0
             done *= radix
         return tuple(made)
 
     def _stage(
-        self, read: Point, write: Put, radix: int, left: int, done: int, start: int, scale: float
+        self,
+        read: Point,
+        write: Put,
+        radix: int,
+        left: int,
+        done: int,
+        start: int,
+        scale: float,
+        wanted: int,
     ) -> Iterator[Stmt]:
-        """One stage: that of `fft_stage` with `left` for the count and `done` for what is inside."""
+        """One stage: that of `fft_stage` with `left` for the count and `done` for what is inside.
 
-        def results(j: Expr, k: Expr, column: Expr) -> Body:
+        Only the last stage may want less than all results: those of whole loops over `done`, and of a part of
+        the next one.
+        """
+
+        def results(j: Expr, k: Expr, column: Expr, count: int = radix) -> Body:
             lets: list[Stmt] = []
             stores: list[Body] = []
 
@@ -128,8 +138,12 @@ class _Stages:
                 lets.append(Let(local, value))
                 return local
 
-            points = [kept(read((q * left + j) * done + k, column)) for q in range(radix)]
-            for p, value in enumerate(small_transform(points, self.sign)):
+            def kept_point(value: Expr) -> Expr:
+                re, im = parts(value)
+                return scalar.complex(kept(re), im) if isinstance(im, Const) else kept(value)  # real numbers
+
+            points = [kept_point(read((q * left + j) * done + k, column)) for q in range(radix)]
+            for p, value in enumerate(small_transform(points, self.sign)[:count]):
                 if left > 1 and p:
                     at = start + (p - 1) * left + j
                     value = value * self.turn(at)
@@ -142,7 +156,7 @@ class _Stages:
 
         def each(extent: int, body: Callable[[Expr], Body]) -> Body:
             if extent == 1:
-                return body(_ZERO)
+                return body(ZERO)
             index = Index(f"i{self.mark}{next(self._numbers)}", extent)
             return (Loop(index, body(index)),)
 
@@ -154,12 +168,19 @@ class _Stages:
                 ),
             )
         elif done == 1:
-            yield self.lanes(left, lambda j: results(j, _ZERO, _ZERO))
+            yield self.lanes(left, lambda j: results(j, ZERO, ZERO))
         else:
-            yield from each(left, lambda j: (self.lanes(done, lambda k: results(j, k, _ZERO)),))
+            count, more = divmod(wanted, done)
+            if more:
+                yield from each(
+                    left, lambda j: (self.lanes(more, lambda k: results(j, k, ZERO, count + 1)),)
+                )
+            yield from each(
+                left, lambda j: (self.lanes(done - more, lambda k: results(j, k + more, ZERO, count)),)
+            )
 
 
-def _numpy_stages(x: np.ndarray, turns: np.ndarray, inverse: bool) -> np.ndarray:
+def numpy_stages(x: np.ndarray, turns: np.ndarray, inverse: bool) -> np.ndarray:
     """Transforms along the second of three axes, in stages with the given factors."""
     batch, n, columns = x.shape
     left, start = n, 0
@@ -184,9 +205,6 @@ def _check_turns(turns: TensorType, n: int) -> None:
     )
 
 
-# Complex numbers
-
-
 def _columns_type(x: TensorType, turns: TensorType, inverse: bool = False, scale: float = 1.0) -> TensorType:
     require(x.rank in (None, 3), f"x has rank {x.rank}, and must be [batch, points, columns]")
     if x.shape is None:
@@ -200,10 +218,10 @@ def _columns_type(x: TensorType, turns: TensorType, inverse: bool = False, scale
 
 
 def _numpy_columns(x: np.ndarray, turns: np.ndarray, inverse: bool = False, scale: float = 1.0) -> np.ndarray:
-    return (_numpy_stages(x, turns, inverse) * scale).astype(x.dtype)
+    return (numpy_stages(x, turns, inverse) * scale).astype(x.dtype)
 
 
-def _on_a_gpu(*_: TensorType) -> bool:
+def on_a_gpu(*_: TensorType) -> bool:
     """Rows are too few for all threads of a GPU, which have stages instead (`expand`)."""
     return True
 
@@ -212,13 +230,14 @@ def _columns_in_stages(x: Any, turns: Any, inverse: bool = False, scale: float =
     return staged(x, inverse) * scale
 
 
-def _count(n: int) -> int:
+def count_of_turns(n: int) -> int:
+    """The number of roots of unity of all stages."""
     return len(turns_of(n, False))
 
 
 @routine(
     type=_columns_type, numpy=_numpy_columns, dtypes=COMPLEX, differentiable=False,
-    long=_on_a_gpu, expand=_columns_in_stages,
+    long=on_a_gpu, expand=_columns_in_stages,
     samples=[
         Sample(real(2, 40, 1), fixed(turns_of(40, False))),
         Sample(real(3, 32, 1), fixed(turns_of(32, True)), inverse=True, scale=0.25),
@@ -247,7 +266,7 @@ def fft_columns(
     def strips(first: int, count: int, lanes: int, mark: str) -> None:
         """So many strips from a column on; those of another width have scratch memory of their own."""
         strip = Index(f"strip{mark}", count)
-        stages = _Stages(n, lanes, lambda at: turns[at], inverse, turns.dtype.real_dtype, mark)
+        stages = Stages(n, lanes, lambda at: turns[at], inverse, turns.dtype.real_dtype, mark)
 
         def at(place: Expr, column: Expr) -> tuple[Expr, ...]:
             return row, place, first + strip * lanes + column
@@ -265,151 +284,3 @@ def fft_columns(
     if rest:
         strips(columns - rest, 1, rest, "e")
     return Described(tuple(bodies), scratch=scratch)
-
-
-# Real numbers
-
-
-def half_turns(n: int, inverse: bool) -> np.ndarray:
-    """The roots of unity of all stages for n / 2 points, and n / 2 more for real numbers."""
-    half = n // 2
-    turns = np.exp((1j if inverse else -1j) * np.pi * np.arange(half) / half)
-    return np.append(turns_of(half, inverse), turns)
-
-
-def planes(n: int) -> np.ndarray:
-    """The `half_turns` as real numbers: their real parts, and below them the imaginary ones."""
-    turns = half_turns(n, inverse=False)
-    return np.stack([turns.real, turns.imag])
-
-
-def _half(n: int) -> int:
-    """Half of an even number of points that fits."""
-    require(n % 2 == 0 and fits(n // 2, 1), f"there are no stages for half of {n} points in one column")
-    return n // 2
-
-
-def _spectrum_type(x: TensorType, turns: TensorType) -> TensorType:
-    require(x.rank in (None, 2), f"x has rank {x.rank}, and must be [batch, points]")
-    spectrum = complex64 if x.dtype is float32 else complex128
-    if x.shape is None or x.shape[1] is None:
-        return TensorType(spectrum, None if x.shape is None else (x.shape[0], None))
-    half = _half(operator.index(x.shape[1]))
-    wanted = (2, _count(half) + half)
-    require(turns.shape in (None, wanted), f"turns have shape {turns.shape}, and must have shape {wanted}")
-    return TensorType(spectrum, (x.shape[0], half + 1))
-
-
-def _numpy_spectrum(x: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    half = x.shape[1] // 2
-    turns = turns[0] + 1j * turns[1]
-    pairs = x[:, ::2] + 1j * x[:, 1::2]
-    z = _numpy_stages(pairs[:, :, None], turns[:-half], False)[:, :, 0]
-    places = np.arange(half + 1)
-    one, other = z[:, places % half], z[:, -places % half].conj()
-    factors = np.append(turns[-half:], [-1])
-    factors[0] = 1
-    made = (one + other) / 2 + factors * (one - other) / 2j
-    made[:, [0, -1]] = made[:, [0, -1]].real
-    return made.astype("c8" if x.dtype == "f4" else "c16")
-
-
-@routine(
-    type=_spectrum_type, numpy=_numpy_spectrum, dtypes=frozenset({float32, float64}), differentiable=False,
-    long=_on_a_gpu, expand=lambda x, turns: spectrum_of_pairs(x, staged),
-    samples=[
-        Sample(real(2, 80), fixed(planes(80))),
-        Sample(real(3, 64), fixed(planes(64))),
-        Sample(real(0, 64), fixed(planes(64))),
-    ],
-)  # fmt: skip
-def rfft_rows(outs: tuple[Out, ...], x: View, turns: View) -> Described | tuple[()]:
-    """The first half of the Fourier transforms of rows of real numbers.
-
-    `turns` are those of `planes`.
-    """
-    (out,) = outs
-    batch, half = x.shape[0], _half(operator.index(x.shape[1]))
-    if same(batch, 0):
-        return ()
-    row = Index("row", batch)
-
-    def turn(at: Expr) -> Expr:
-        return scalar.complex(*(turns[part, at] for part in (0, 1)))
-
-    stages = _Stages(half, 1, turn, False, x.dtype)
-    found, put = stages.result
-
-    def pair(place: Expr, _: Expr) -> Expr:
-        return scalar.complex(*(x[row, place * 2 + part] for part in (0, 1)))
-
-    def between(k: Index) -> Body:
-        one, other = found(k + 1, _ZERO), scalar.conjugate(found(half - 1 - k, _ZERO))
-        a, b = parts(one + other), parts((one - other) * turn(_count(half) + 1 + k))
-        return (Store(out.buffer, (row, k + 1), scalar.complex((a[0] + b[1]) * 0.5, (a[1] - b[0]) * 0.5)),)
-
-    re, im = parts(found(_ZERO, _ZERO))
-    ends = (
-        Store(out.buffer, (row, _ZERO), scalar.complex(re + im, 0.0)),
-        Store(out.buffer, (row, Const(half, int64)), scalar.complex(re - im, 0.0)),
-    )
-    body = (*stages.body(pair, put), *ends, stages.lanes(half - 1, between))
-    return Described(nested((row,), body, LoopKind.PARALLEL), scratch=stages.scratch)
-
-
-def _signal_type(x: TensorType, turns: TensorType, scale: float = 1.0) -> TensorType:
-    require(x.rank in (None, 2), f"x has rank {x.rank}, and must be [batch, half + 1]")
-    signal = x.dtype.real_dtype
-    if x.shape is None or x.shape[1] is None:
-        return TensorType(signal, None if x.shape is None else (x.shape[0], None))
-    half = _half(2 * operator.index(x.shape[1]) - 2)
-    wanted = (_count(half) + half,)
-    require(turns.shape in (None, wanted), f"turns have shape {turns.shape}, and must have shape {wanted}")
-    return TensorType(signal, (x.shape[0], 2 * half))
-
-
-def _numpy_signal(x: np.ndarray, turns: np.ndarray, scale: float = 1.0) -> np.ndarray:
-    half = x.shape[1] - 1
-    kept, factors = x.copy(), turns[-half:].copy()
-    kept[:, [0, -1]] = kept[:, [0, -1]].real
-    factors[0] = 1
-    one, other = kept[:, :-1], kept[:, :0:-1].conj()
-    z = _numpy_stages((one + other + 1j * factors * (one - other))[:, :, None], turns[:-half], True)[:, :, 0]
-    made = np.stack([z.real, z.imag], -1).reshape(len(x), 2 * half) * scale
-    return made.astype("f4" if x.dtype == "c8" else "f8")
-
-
-@routine(
-    type=_signal_type, numpy=_numpy_signal, dtypes=COMPLEX, differentiable=False,
-    long=_on_a_gpu, expand=lambda x, turns, scale=1.0: signal_of_pairs(x, staged) * scale,
-    samples=[
-        Sample(real(2, 41), fixed(half_turns(80, True)), scale=0.5),
-        Sample(real(3, 33), fixed(half_turns(64, True))),
-        Sample(real(0, 33), fixed(half_turns(64, True))),
-    ],
-)  # fmt: skip
-def irfft_rows(outs: tuple[Out, ...], x: View, turns: View, *, scale: float = 1.0) -> Described | tuple[()]:
-    """Rows of real numbers from the first half of their transforms, multiplied by `scale` and their number.
-
-    `turns` are those of `half_turns`, inverse ones. The imaginary parts at both ends of a row count as zero.
-    """
-    (out,) = outs
-    batch, half = x.shape[0], operator.index(x.shape[1]) - 1
-    if same(batch, 0):
-        return ()
-    row = Index("row", batch)
-    stages = _Stages(half, 1, lambda at: turns[at], True, out.dtype)
-    start, put = stages.memory(1)
-
-    def between(k: Index) -> Body:
-        one, other = x[row, k + 1], scalar.conjugate(x[row, half - 1 - k])
-        a, b = parts(one + other), parts((one - other) * turns[_count(half) + 1 + k])
-        return put(k + 1, _ZERO, scalar.complex(a[0] - b[1], a[1] + b[0]))
-
-    def write(place: Expr, _: Expr, value: Expr) -> Body:
-        return tuple(Store(out.buffer, (row, place * 2 + part), v) for part, v in enumerate(parts(value)))
-
-    low, high = scalar.real(x[row, 0]), scalar.real(x[row, half])
-    first = put(_ZERO, _ZERO, scalar.complex(low + high, low - high))
-    body = (*first, stages.lanes(half - 1, between), *stages.body(start, write, scale))
-    return Described(nested((row,), body, LoopKind.PARALLEL), scratch=stages.scratch)

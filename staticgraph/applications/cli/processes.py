@@ -86,11 +86,11 @@ def how_it_ended(tail: bytes, ranks: Ranks, launcher: int) -> str:
     told, number = killed(tail, ranks.known)
     if told and number not in _BY_LAUNCHER:
         return told
-    if (found := _FIRST_SIGNAL.search(tail)) and (number := int(found[1])) not in _BY_LAUNCHER:
-        ended = {ranks.known[end.pid] for end in ranks.ends if end.status in (None, number)}
+    if (found := _FIRST_SIGNAL.search(tail)) and (first_signal := int(found[1])) not in _BY_LAUNCHER:
+        ended = {ranks.known[end.pid] for end in ranks.ends if end.status in (None, first_signal)}
         if ended:
             who = "process " + " or ".join(map(str, sorted(ended)))
-            return _told(who, socket.gethostname(), number)
+            return _told(who, socket.gethostname(), first_signal)
     first, status = ended_first(ranks)
     if first is None:
         return told
