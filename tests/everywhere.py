@@ -178,7 +178,7 @@ def in_session(
 
 
 def _in_interpreter(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterator[Outcome]:
-    with _interpreted():
+    with interpreting():
         yield from in_session(build, runs, folder)
 
 
@@ -260,7 +260,7 @@ _PLACES: dict[str, Callable[[Build, Sequence[Feeds], Path], Iterator[Outcome]]] 
 
 
 @contextmanager
-def _interpreted() -> Iterator[None]:
+def interpreting() -> Iterator[None]:
     """Context in which sessions interpret their steps by NumPy, in place of machine code."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("staticgraph.runtime.session.open_backend", lambda *_: InterpreterBackend())

@@ -8,7 +8,6 @@ that are the same for all rows, as `bias`, as a whole.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -64,8 +63,7 @@ class Followed:
     """
 
     def __init__(self, function: Function, heads: Iterable[Node]) -> None:
-        self._users, self._uses = function.users, Counter(v for node in function.nodes for v in node.inputs)
-        self._uses.update(function.results)
+        self._users, self._results = function.users, {*function.results}
         self._chains: dict[Node, list[Node]] = {}  # of each node of it
         for head in heads:
             chain = [head]
@@ -75,7 +73,8 @@ class Followed:
 
     def _after(self, value: Value) -> Node | None:
         """The only node that reads a value, if it computes an element from each."""
-        if self._uses[value] != 1 or not (users := self._users.get(value)):
+        users = self._users.get(value, ())
+        if len(users) != 1 or value in self._results or users[0].inputs.count(value) > 1:
             return None
         (node,) = users
         if node.op.kind is not Kind.ELEMENTWISE or len(node.outputs) > 1 or node in self._chains:

@@ -12,15 +12,13 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.runtime import session as sessions
-from staticgraph.runtime.interpreter.backend import InterpreterBackend
+from tests.everywhere import interpreting
 from tests.golden.cases import SUBJECTS
 from tests.golden.cases.keras_layers import Measures
 from tests.golden.runner import (
@@ -60,7 +58,7 @@ class _Built:
 
 def interpreted(case: Case) -> Outcome:
     """The outcome of a case in sessions that compute by NumPy what compiled code would."""
-    with mock.patch.object(sessions, "open_backend", lambda *_: InterpreterBackend()):
+    with interpreting():
         return run(case, sg)
 
 

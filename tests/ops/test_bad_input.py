@@ -3,14 +3,11 @@
 What TensorFlow 1.15 makes of the same cases stands beside it in `tests/golden`.
 """
 
-from unittest import mock
-
 import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime import session as sessions
-from staticgraph.runtime.interpreter.backend import InterpreterBackend
+from tests.everywhere import interpreting
 from tests.golden.cases import bad_input
 from tests.golden.runner import as_list
 
@@ -58,7 +55,7 @@ def outcome(session, fetches, counter):
 
 
 def interpreted():
-    with mock.patch.object(sessions, "open_backend", lambda *_: InterpreterBackend()):
+    with interpreting():
         return sg.Session()
 
 
