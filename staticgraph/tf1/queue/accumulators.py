@@ -130,7 +130,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         try:
             merge(grad.type.shape, self._shape, "the gradient has")
         except RuleError:
-            text = f"the gradient has shape {shape_text(grad.type.shape)}, the accumulator takes {shape_text(self._shape)}"
+            given, wanted = shape_text(grad.type.shape), shape_text(self._shape)
+            text = f"the gradient has shape {given}, the accumulator takes {wanted}"
             raise misuse(ShapeError, text, made=[(grad.name, grad.op.where)]) from None
         step = cast(local_step, int64)
         made: Operation = accumulator_apply(grad, step, accumulator=self, name=name)
