@@ -14,7 +14,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import told
-from tests.everywhere import _interpreted
+from tests.everywhere import interpreting
 from tests.fuzz.odd_values import Drawn, Generator
 
 # What rounding may cost, relative and absolute: chains of steps round in another order.
@@ -28,7 +28,7 @@ TOLERANCE = {
 
 def outcome(drawn: Drawn, interpreted: bool) -> list[np.ndarray] | Exception:
     """The results of a run, or its error."""
-    with _interpreted() if interpreted else nullcontext(), sg.Session(graph=drawn.graph) as session:
+    with interpreting() if interpreted else nullcontext(), sg.Session(graph=drawn.graph) as session:
         try:
             return [np.asarray(v) for v in session.run(drawn.fetches, drawn.feeds)]
         except Exception as error:

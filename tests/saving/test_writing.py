@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -64,10 +65,12 @@ def test_a_folder_that_is_read_only(tmp_path):
 @pytest.mark.parametrize("call", ["open", "write", "fsync", "replace"])
 def test_every_system_call_may_fail(tmp_path, monkeypatch, call, code, text):
     path = line(tmp_path / "net.sg", step=None)
-    real, count, failing = getattr(os, call), 0, 0
+    real, count, failing, here = getattr(os, call), 0, 0, threading.get_ident()
 
     def sometimes(*arguments, **options):
         nonlocal count
+        if threading.get_ident() != here:  # one that stores what was compiled
+            return real(*arguments, **options)
         count += 1
         if count == failing:
             raise OSError(code, os.strerror(code))
