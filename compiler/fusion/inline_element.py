@@ -166,6 +166,7 @@ def _streams(
     return tuple(found)
 
 
+@lru_cache(TEMPLATE_LIMIT)
 def _body(
     op: OpDef,
     inputs: tuple[TensorType, ...],

@@ -17,14 +17,11 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update
 from staticgraph.compiler.ops.linear_algebra.algorithms.accumulated_rotations import rotated, rotations
-from staticgraph.compiler.ops.linear_algebra.algorithms.block_reflectors import (
-    BlockReflectors,
-    reflections_of,
-)
+from staticgraph.compiler.ops.linear_algebra.algorithms.block_reflectors import BlockReflectors
 from staticgraph.compiler.ops.linear_algebra.algorithms.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.linear_algebra.algorithms.panels import Panel
 from staticgraph.compiler.ops.linear_algebra.algorithms.spectra import PutValue, Reduced
-from staticgraph.compiler.ops.statements.strips import TILE, Body, Element, Put, Scratch, Strips, whole
+from staticgraph.compiler.ops.statements.strips import Body, Element, Put, Scratch, Strips, whole
 
 
 def singular_values(
@@ -56,16 +53,14 @@ def singular_values(
     _, count = sweeps.padded(made.a.count)
     both = Strips("vectors", n, n, dtype, fresh, count=2 * count)  # rotated by one code
     right, left = (both.part(side * count, count) for side in range(2))
-    units: tuple[Loop, ...] = ()
     scratch |= {both.name: both.buffer(local)} | made.reduction.v.buffers("last")
-    for q, v in ((right, made.reduction.u), (left, made.reduction.v)):
-        strip = fresh.index("strip", count)
-        unit = v.unit_reflected(q, strip, strip, "last", adjoint=True)
-        units += (Loop(strip, unit, LoopKind.PARALLEL),)
+    strip = fresh.index("strip", 2 * count)
+    reflectors = made.reduction.reflectors(strip // count)
+    unit = reflectors.unit_reflected(both, strip, strip % count, "last", adjoint=True)
     put_left, put_right = put_vectors
     return (
         *made.body,
-        *sweeps.finished(units, lambda: rotated(sweeps, both, 2)),
+        *sweeps.finished([Loop(strip, unit, LoopKind.PARALLEL)], lambda: rotated(sweeps, both, 2)),
         *spectrum.ordered(put_value),
         spectrum.signs(right),
         spectrum.vectors(left, put_left, signed=True),
@@ -80,9 +75,12 @@ class _Reduction:
         self.a, self.fresh, self.dtype, self.block = a, a.fresh, a.dtype, a.width
         self.sweeps, self.local, self.n = sweeps, local, a.rows
         self.both = Strips("reflectors", a.rows, a.columns, a.dtype, a.fresh, count=2 * a.count)
-        self.u = BlockReflectors(self.both.part(0, a.count), reflections_of(a.rows), local)
-        self.v = BlockReflectors(self.both.part(a.count, a.count), a.rows, local)
+        self.u, self.v = map(self.reflectors, (whole(0), whole(1)))
         self.panel = Panel(a, local)
+
+    def reflectors(self, side: Expr) -> BlockReflectors:
+        """Those of rows, side 0, or of columns. There is one of rows less: the last one changes nothing."""
+        return BlockReflectors(self.both.part(side * self.a.count, self.a.count), self.n, self.local)
 
     def buffers(self) -> Scratch:
         """The scratch memory."""
@@ -112,11 +110,10 @@ class _Reduction:
             *self._update_by_row(j, strip, c),
         )
         return (
-            If(scalar.eq(c, 0), (self.v.cleared(strip),)),
-            If(scalar.eq(c, 0) & (j < self.u.count), (self.u.cleared(strip),)),
+            If(scalar.eq(c, 0), (self.u.cleared(strip), self.v.cleared(strip))),
             self._column(j, strip, c),
             *self._reflect_column(j, strip, c),
-            self.panel.multiplied(strip, lambda i: scalar.conjugate(self.down(c, i))),
+            self.panel.multiplied(strip, lambda i: scalar.conjugate(self.down(2 * c, i))),
             *self._update_by_column(j, strip, c),
             If(j < self.n - 1, of_row),
             self.panel.taken_off(strip, stop),
@@ -131,18 +128,17 @@ class _Reduction:
 
     def _column(self, j: Index, strip: Expr, c: Expr) -> Loop:
         """Column `j` as it is by now, from the diagonal on."""
-        panel, block = self.panel, self.block
+        panel = self.panel
 
         def current(i: Expr, t: Index, lane: Index) -> Body:
             total = self.fresh.local("total", self.dtype)
 
             def term(k: Index) -> Body:
-                one = self.down(k, i) * panel.right(k, j)
-                return (Update(total, total - one - self.down(block + k, i) * panel.right(block + k, j)),)
+                return (Update(total, total - self.down(k, i) * panel.right(k, j)),)
 
             return (
                 Let(total, self.a.at(strip, i, c)),
-                self.fresh.between(0, c, block, term, "k"),
+                panel.terms(2 * c, term),
                 Store("line", (i,), total),
             )
 
@@ -150,13 +146,15 @@ class _Reduction:
 
     def _reflect_column(self, j: Index, strip: Expr, c: Expr) -> Body:
         """Make v, and keep it in L and a column of the strips of `v`."""
-        made, body = self.panel.reflection(j, strip, self.sweeps.wide, lambda i, x: Store("down", (c, i), x))
+        made, body = self.panel.reflection(
+            j, strip, self.sweeps.wide, lambda i, x: Store("down", (2 * c, i), x)
+        )
 
         def keep(i: Index) -> Body:
             value = self.fresh.local("v", self.dtype)
             return (
-                Let(value, self.down(c, i)),
-                self.panel.put_left(i, c, value),
+                Let(value, self.down(2 * c, i)),
+                self.panel.put_left(i, 2 * c, value),
                 self.v.a.put(strip, i, c, value),
             )
 
@@ -164,53 +162,48 @@ class _Reduction:
             *body,
             self.sweeps.put("diagonal", j, scalar.cast(made.beta, self.sweeps.wide)),
             self._from(strip, keep),
-            self.v.top_column(strip, c, lambda i: self.down(c, i)),
+            self.v.top_column(strip, c, lambda i: self.down(2 * c, i)),
         )
 
     def _update_by_column(self, j: Index, strip: Expr, c: Expr) -> Body:
         """Make a row of Y of the product of v and the matrix."""
-        panel, block = self.panel, self.block
+        panel = self.panel
         tau = self.fresh.local("tau", self.dtype)
 
         def current(i: Expr, t: Index, lane: Index) -> Body:
             total = self.fresh.local("total", self.dtype)
 
             def term(k: Index) -> Body:
-                one = panel.right(k, i) * panel.dot(0, k)
-                return (Update(total, total - one - panel.right(block + k, i) * panel.dot(1, k)),)
+                return (Update(total, total - panel.right(k, i) * panel.dot(k)),)
 
             return (
                 Let(total, panel.product(i)),
-                self.fresh.between(0, c, block, term, "k"),
-                panel.put_right(c, i, scalar.select(i > j, total * scalar.conjugate(tau), panel.zero)),
+                panel.terms(2 * c, term),
+                panel.put_right(2 * c, i, scalar.select(i > j, total * scalar.conjugate(tau), panel.zero)),
             )
 
         return (
             Let(tau, panel.tau),
-            panel.dots(strip, lambda i: scalar.conjugate(self.down(c, i))),
+            panel.dots(strip, lambda i: scalar.conjugate(self.down(2 * c, i))),
             panel.along(strip, current),
-            *self.v.triangle_column(strip, c, tau, lambda r: scalar.conjugate(panel.dot(0, r))),
+            *self.v.triangle_column(strip, c, tau, lambda r: scalar.conjugate(panel.dot(2 * r))),
         )
 
     # A row, and what it is multiplied with.
 
     def _row(self, j: Index, strip: Expr, c: Expr) -> Loop:
         """The adjoint of row `j` as it is by now, behind the diagonal."""
-        panel, block = self.panel, self.block
+        panel = self.panel
 
         def current(i: Expr, t: Index, lane: Index) -> Body:
             total = self.fresh.local("total", self.dtype)
 
-            def of_columns(k: Index) -> Body:
+            def term(k: Index) -> Body:
                 return (Update(total, total - panel.left(j, k) * panel.right(k, i)),)
-
-            def of_rows(k: Index) -> Body:
-                return (Update(total, total - panel.left(j, block + k) * panel.right(block + k, i)),)
 
             return (
                 Let(total, self.a.at(t, j, lane)),
-                self.fresh.between(0, c + 1, block, of_columns, "k"),
-                self.fresh.between(0, c, block, of_rows, "k"),
+                panel.terms(2 * c + 1, term),
                 Store("line", (i,), scalar.conjugate(total)),
             )
 
@@ -218,9 +211,9 @@ class _Reduction:
 
     def _reflect_row(self, j: Index, strip: Expr, c: Expr) -> Body:
         """Make u, and keep it in R and a column of the strips of `u`."""
-        panel, block = self.panel, self.block
+        panel = self.panel
         made, body = panel.reflection(
-            j + 1, strip, self.sweeps.wide, lambda i, x: panel.put_right(block + c, i, scalar.conjugate(x))
+            j + 1, strip, self.sweeps.wide, lambda i, x: panel.put_right(2 * c + 1, i, scalar.conjugate(x))
         )
         return (
             *body,
@@ -231,21 +224,21 @@ class _Reduction:
 
     def _u(self, c: Expr, i: Expr) -> Expr:
         """A number of a vector u, which R holds as a row: conjugated."""
-        return scalar.conjugate(self.panel.right(self.block + c, i))
+        return scalar.conjugate(self.panel.right(2 * c + 1, i))
 
     def _multiplied_by_row(self, strip: Expr, c: Expr) -> Loop:
         """Multiply the rows from those of `strip` on, as they were before it, by u."""
-        a, fresh, panel, block = self.a, self.fresh, self.panel, self.block
+        a, fresh, panel, block, some = self.a, self.fresh, self.panel, self.block, self.panel.sums
 
-        def four(tile: Index) -> Body:
+        def group(number: Index) -> Body:
             def lanes(lane: Index) -> Body:
-                sums = [fresh.local("sum", self.dtype) for _ in range(TILE)]
+                sums = [fresh.local("sum", self.dtype) for _ in range(some)]
 
                 def terms(t: Index) -> Body:
                     u = fresh.local("u", self.dtype)
                     return (
                         Let(u, self._u(c, t * block + lane)),
-                        *(Update(x, x + a.at(t, tile * TILE + r, lane) * u) for r, x in enumerate(sums)),
+                        *(Update(x, x + a.at(t, number * some + r, lane) * u) for r, x in enumerate(sums)),
                     )
 
                 stores = (Store("lane_sums", (Const(r, int64), lane), x) for r, x in enumerate(sums))
@@ -255,11 +248,11 @@ class _Reduction:
                     *stores,
                 )
 
-            rows = (self._summed(Const(r, int64), "product", tile * TILE + r) for r in range(TILE))
-            return (a.lanes(lanes), *(stmt for row in rows for stmt in row))
+            rows = fresh.each(some, lambda r: self._summed(r, "product", number * some + r), "row")
+            return a.lanes(lanes), rows
 
-        tiles = a.height // TILE
-        return fresh.between(strip * (block // TILE), whole(tiles), tiles, four, "tile")
+        count = a.height // some
+        return fresh.between(strip * (block // some), whole(count), count, group, "group")
 
     def _summed(self, row: Expr, buffer: str, place: Expr) -> Body:
         """Store the sum of what lanes have kept in a row of `lane_sums`."""
@@ -278,45 +271,35 @@ class _Reduction:
         def dot(k: Expr) -> Load:
             return Load("row_dots", (k,), self.dtype)
 
-        def dots(first: int) -> Any:
-            def of(k: Index) -> Body:
-                row = k + first
+        def dots(k: Index) -> Body:
+            def lanes(lane: Index) -> Body:
+                total = fresh.local("total", self.dtype)
 
-                def lanes(lane: Index) -> Body:
-                    total = fresh.local("total", self.dtype)
+                def terms(t: Index) -> Body:
+                    i = t * block + lane
+                    return (Update(total, total + panel.right(k, i) * self._u(c, i)),)
 
-                    def terms(t: Index) -> Body:
-                        i = t * block + lane
-                        return (Update(total, total + panel.right(row, i) * self._u(c, i)),)
+                loop = panel.strips_from(strip, self.a.count, terms)
+                return Let(total, panel.zero), loop, Store("lane_sums", (k, lane), total)
 
-                    loop = panel.strips_from(strip, self.a.count, terms)
-                    return Let(total, panel.zero), loop, Store("lane_sums", (row, lane), total)
-
-                return (self.a.lanes(lanes), *self._summed(row, "row_dots", row))
-
-            return of
+            return (self.a.lanes(lanes), *self._summed(k, "row_dots", k))
 
         def current(i: Expr, t: Index, lane: Index) -> Body:
             total = fresh.local("total", self.dtype)
 
-            def of_columns(k: Index) -> Body:
+            def term(k: Index) -> Body:
                 return (Update(total, total - self.down(k, i) * dot(k)),)
-
-            def of_rows(k: Index) -> Body:
-                return (Update(total, total - self.down(block + k, i) * dot(block + k)),)
 
             return (
                 Let(total, panel.product(i)),
-                fresh.between(0, c + 1, block, of_columns, "k"),
-                fresh.between(0, c, block, of_rows, "k"),
-                Store("down", (block + c, i), scalar.select(i > j, total * tau, panel.zero)),
+                panel.terms(2 * c + 1, term),
+                Store("down", (2 * c + 1, i), scalar.select(i > j, total * tau, panel.zero)),
             )
 
         return (
             Let(tau, panel.tau),
-            fresh.between(0, c + 1, block, dots(0), "k"),
-            fresh.between(0, c, block, dots(block), "k"),
+            panel.terms(2 * c + 1, dots),
             panel.along(strip, current),
-            self._from(strip, lambda i: (panel.put_left(i, block + c, self.down(block + c, i)),)),
-            *self.u.triangle_column(strip, c, tau, lambda r: dot(block + r)),
+            self._from(strip, lambda i: (panel.put_left(i, 2 * c + 1, self.down(2 * c + 1, i)),)),
+            *self.u.triangle_column(strip, c, tau, lambda r: dot(2 * r + 1)),
         )

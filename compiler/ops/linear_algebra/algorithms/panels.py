@@ -1,12 +1,12 @@
 """The change A - L R that the reduced columns of a strip make in the rest of a matrix, before it is made.
 
-L has two columns and R two rows for each column of the strip. Those of the first half belong to reflections
-of columns, those of the second half to reflections of rows.
+L has two columns and R two rows for each column of the strip, next to each other: those of its reflection of
+a column, then those of its reflection of a row. So one loop passes the terms that are there by now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType, int64
@@ -28,6 +28,7 @@ class Panel:
     def __init__(self, a: Strips, local: bool) -> None:
         self.a, self.fresh, self.dtype, self.block, self.local = a, a.fresh, a.dtype, a.width, local
         self.zero = Const(0.0, a.dtype)
+        self.sums = TILE // 2 if a.dtype.is_complex else TILE  # at once: a complex one is two
 
     def buffers(self) -> Scratch:
         """The scratch memory."""
@@ -38,7 +39,7 @@ class Panel:
             "right": Buffer(self.dtype, (terms, height), **place),
             "product": Buffer(self.dtype, (height,), **place),
             "line": Buffer(self.dtype, (height + 1,), **place),
-            "dots": Buffer(self.dtype, (2, self.block), **place),
+            "dots": Buffer(self.dtype, (terms,), **place),
             "tau": Buffer(self.dtype, (1,), **place),
         }
 
@@ -62,9 +63,13 @@ class Panel:
         """A number of a row or a column of the matrix, as it is by now."""
         return Load("line", (i,), self.dtype)
 
-    def dot(self, half: int, k: Expr) -> Load:
-        """A number of the product of L^T, a half of it, and a vector."""
-        return Load("dots", (Const(half, int64), k), self.dtype)
+    def dot(self, k: Expr) -> Load:
+        """A number of the product of L^T and a vector."""
+        return Load("dots", (k,), self.dtype)
+
+    def terms(self, stop: Expr, body: Callable[[Index], Body]) -> Loop:
+        """Do `body(k)` for the terms of L R from the first to the one before `stop`."""
+        return self.fresh.between(0, stop, 2 * self.block, body, "k")
 
     def product(self, i: Expr) -> Load:
         """A number of the product of the matrix and a vector."""
@@ -114,23 +119,20 @@ class Panel:
         """Multiply L^T and a vector, from the rows of a strip on."""
 
         def lanes(lane: Index) -> Body:
-            sums = [[self.fresh.local("dot", self.dtype) for _ in range(TILE)] for _ in range(2)]
+            sums = [[self.fresh.local("dot", self.dtype) for _ in range(self.sums)] for _ in range(2)]
 
-            def terms(four: Index) -> Body:
-                at = [four * TILE + u for u in range(TILE)]
+            def terms(group: Index) -> Body:
+                at = [group * self.sums + u for u in range(self.sums)]
                 return tuple(
                     Update(each[u], each[u] + vector(i) * self.left(i, half * self.block + lane))
                     for u, i in enumerate(at)
                     for half, each in enumerate(sums)
                 )
 
-            tiles = self.a.height // TILE
-            first = strip * (self.block // TILE)
-            loop = self.fresh.between(first, whole(tiles), tiles, terms, "four")
-            stores = (
-                Store("dots", (Const(half, int64), lane), (x[0] + x[1]) + (x[2] + x[3]))
-                for half, x in enumerate(sums)
-            )
+            count = self.a.height // self.sums
+            first = strip * (self.block // self.sums)
+            loop = self.fresh.between(first, whole(count), count, terms, "group")
+            stores = (Store("dots", (half * self.block + lane,), _sum(x)) for half, x in enumerate(sums))
             return (*(Let(x, self.zero) for each in sums for x in each), loop, *stores)
 
         return self.a.lanes(lanes)
@@ -147,7 +149,7 @@ class Panel:
         """
         a, fresh = self.a, self.fresh
 
-        group = min(2 * TILE, self.block)
+        group = min(2 * self.sums, self.block)
 
         def of_strip(t: Index) -> Body:
             def lanes(lane: Index) -> Body:
@@ -161,9 +163,8 @@ class Panel:
                 count = a.height // group
                 first = strip * (self.block // group)
                 loop = fresh.between(first, whole(count), count, terms, "group")
-                four = [sum(sums[u + TILE :: TILE], sums[u]) for u in range(TILE)]
-                total = (four[0] + four[1]) + (four[2] + four[3])
-                store = Store("product", (t * self.block + lane,), total)
+                some = [sum(sums[u + self.sums :: self.sums], sums[u]) for u in range(self.sums)]
+                store = Store("product", (t * self.block + lane,), _sum(some))
                 return (*(Let(x, self.zero) for x in sums), loop, store)
 
             return (a.lanes(lanes),)
@@ -193,3 +194,9 @@ class Panel:
             return (self.fresh.between(first, whole(tiles), tiles, four, "tile"),)
 
         return self.strips_from(strip + 1, stop, of_strip)
+
+
+def _sum(terms: Sequence[Expr]) -> Expr:
+    """The sum of two or four terms, by pairs."""
+    first, *others = [a + b for a, b in zip(terms[::2], terms[1::2], strict=True)]
+    return sum(others, first)

@@ -87,7 +87,7 @@ class _Reduction:
         stop = scalar.select(scalar.eq(c, self.block - 1), whole(self.a.count), whole(0))
         following = (
             *self._reflection(j, strip, c),
-            self.panel.multiplied(strip, lambda i: self.panel.right(self.block + c, i)),
+            self.panel.multiplied(strip, lambda i: self.panel.right(2 * c + 1, i)),
             *self._update(j, strip, c),
         )
         return (
@@ -100,20 +100,17 @@ class _Reduction:
 
     def _row(self, j: Index, strip: Expr, c: Expr) -> Loop:
         """Column `j` as it is by now, from the diagonal on: it is the adjoint of a row."""
-        panel, block = self.panel, self.block
+        panel = self.panel
 
         def current(column: Expr, t: Index, lane: Index) -> Body:
             total = self.fresh.local("total", self.dtype)
 
             def term(k: Index) -> Body:
-                one = panel.left(j, k) * panel.right(k, column)
-                return (
-                    Update(total, total - one - panel.left(j, block + k) * panel.right(block + k, column)),
-                )
+                return (Update(total, total - panel.left(j, k) * panel.right(k, column)),)
 
             return (
                 Let(total, self.a.at(t, j, lane)),
-                self.fresh.between(0, c, block, term, "k"),
+                panel.terms(2 * c, term),
                 Store("line", (column,), scalar.conjugate(total)),
             )
 
@@ -123,14 +120,14 @@ class _Reduction:
         """Make v, and keep it in L, R and the column of the matrix."""
         panel, block = self.panel, self.block
         made, body = panel.reflection(
-            j + 1, strip, self.sweeps.wide, lambda i, x: panel.put_right(block + c, i, scalar.conjugate(x))
+            j + 1, strip, self.sweeps.wide, lambda i, x: panel.put_right(2 * c + 1, i, scalar.conjugate(x))
         )
 
         def keep(i: Index) -> Body:
             value = self.fresh.local("v", self.dtype)
             return (
                 Let(value, self._v(c, i)),
-                panel.put_left(i, c, value),
+                panel.put_left(i, 2 * c, value),
                 self.a.put(strip, i, c, value),
             )
 
@@ -143,7 +140,7 @@ class _Reduction:
 
     def _v(self, c: Expr, i: Expr) -> Expr:
         """A number of a vector v, which R holds as a row: conjugated."""
-        return scalar.conjugate(self.panel.right(self.block + c, i))
+        return scalar.conjugate(self.panel.right(2 * c + 1, i))
 
     def _update(self, j: Index, strip: Expr, c: Expr) -> Body:
         """Make w of the product of the matrix and v. What R holds of both is conjugated."""
@@ -151,19 +148,18 @@ class _Reduction:
         tau, half, inner = (fresh.local(name, dtype) for name in ("tau", "half", "inner"))
 
         def conjugate_v(i: Expr) -> Load:
-            return panel.right(block + c, i)
+            return panel.right(2 * c + 1, i)
 
         def current(i: Expr, t: Index, lane: Index) -> Body:
             total = fresh.local("total", dtype)
 
             def term(k: Index) -> Body:
                 # What stands for V in L is W in R, and the other way round.
-                one = panel.right(block + k, i) * panel.dot(1, k)
-                return (Update(total, total - one - panel.right(k, i) * panel.dot(0, k)),)
+                return (Update(total, total - panel.right(k, i) * panel.dot(k)),)
 
             return (
                 Let(total, panel.product(i)),
-                fresh.between(0, c, block, term, "k"),
+                panel.terms(2 * c, term),
                 Store("product", (i,), scalar.select(i > j, total * scalar.conjugate(tau), panel.zero)),
             )
 
@@ -171,10 +167,10 @@ class _Reduction:
             return (Update(inner, inner + panel.product(i) * self._v(c, i), "add"),)
 
         def w(i: Expr, t: Index, lane: Index) -> Body:
-            return (panel.put_right(c, i, panel.product(i) - half * conjugate_v(i)),)
+            return (panel.put_right(2 * c, i, panel.product(i) - half * conjugate_v(i)),)
 
         def keep(i: Index) -> Body:
-            return (panel.put_left(i, block + c, scalar.conjugate(panel.right(c, i))),)
+            return (panel.put_left(i, 2 * c + 1, scalar.conjugate(panel.right(2 * c, i))),)
 
         return (
             Let(tau, panel.tau),
@@ -185,5 +181,5 @@ class _Reduction:
             Let(half, in_field(parts(tau * inner)[0] * 0.5, dtype)),
             panel.along(strip, w),
             fresh.between(strip * block, whole(self.a.height), self.a.height, keep, "i"),
-            *self.v.triangle_column(strip, c, tau, lambda r: scalar.conjugate(panel.dot(0, r))),
+            *self.v.triangle_column(strip, c, tau, lambda r: scalar.conjugate(panel.dot(2 * r))),
         )
