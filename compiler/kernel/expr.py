@@ -339,6 +339,14 @@ def _below(root: Expr) -> dict[Expr, None]:
     return found
 
 
+def loads(root: Expr) -> list[Load]:
+    """Every load in `root`, each once: kept, too."""
+    if "loads" not in root.known:
+        root.known["loads"] = [e for e in walk(root) if isinstance(e, Load)]
+    found: list[Load] = root.known["loads"]
+    return found
+
+
 def unknown(what: str, root: Expr) -> list[Expr]:
     """Every expression below `root` without `known[what]`, arguments before users."""
     done: dict[Expr, None] = {}

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
-from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.sizes import (
     AnySize,
     AtMost,
@@ -29,6 +29,7 @@ from staticgraph.compiler.kernel.expr import (
     Index,
     Local,
     Scalar,
+    loads,
     number,
     substitute,
     unknown,
@@ -297,15 +298,17 @@ class Facts:
         low, high = self.least.get(above, -math.inf), -self.least.get(below, -math.inf)
         return max(found[0], low + form.constant), min(found[1], high + form.constant)
 
-    def forget(self, changed: Callable[[Expr], bool]) -> None:
-        """Drop what depends on expressions that have `changed`."""
+    def forget(self, locals: Set[Expr] = frozenset(), stored: Set[DType] = frozenset()) -> None:
+        """Drop what depends on `locals` that change, or on memory where these types are `stored`."""
 
-        def is_gone(*roots: Expr) -> bool:
-            return any(map(changed, walk(*roots)))
+        def stays(root: Expr) -> bool:
+            return locals.isdisjoint(walk(root)) and not (
+                stored and any(e.dtype in stored for e in loads(root))
+            )
 
-        self.ranges = {e: r for e, r in self.ranges.items() if not is_gone(e)}
-        self.least = {k: n for k, n in self.least.items() if not is_gone(*(term for term, _ in k))}
-        self.meaning = {m: e for m, e in self.meaning.items() if not is_gone(m, e)}
+        self.ranges = {e: r for e, r in self.ranges.items() if stays(e)}
+        self.least = {k: n for k, n in self.least.items() if all(stays(term) for term, _ in k)}
+        self.meaning = {m: e for m, e in self.meaning.items() if stays(m) and stays(e)}
 
     def given(self, condition: Expr, holds: bool = True) -> Facts:
         """Return the facts that hold if `condition` does, or if it does not."""

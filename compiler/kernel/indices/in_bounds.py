@@ -202,9 +202,7 @@ class _Prover:
                 places = tuple(self.expression(place, known, runs) for place in at)
                 places = self.position(name, places, known, runs)
                 made_value = self.expression(value, known, runs)
-                known.forget(
-                    lambda e: isinstance(e, Load) and e.dtype is value.dtype
-                )  # maybe of the same memory
+                known.forget(stored={value.dtype})  # maybe in the same memory
                 unchanged = all(a is b for a, b in zip(places, at, strict=True))
                 return stmt if unchanged and made_value is value else Store(name, places, made_value)
 
@@ -218,7 +216,7 @@ class _Prover:
 
     def set(self, local: Local, value: Expr, known: Facts) -> None:
         found = known.range(value) if local.dtype.is_integer else None
-        known.forget(lambda e: e is local)
+        known.forget({local})
         if found is not None:
             known.ranges[local] = found
 
@@ -227,7 +225,7 @@ class _Prover:
         changed = _changed(inside)
         stored = {s.value.dtype for s in statements(inside) if isinstance(s, Store)}
         first: dict[Expr, Range] = {local: known.range(local) for local in changed}
-        known.forget(lambda e: e in first or (isinstance(e, Load) and e.dtype in stored))
+        known.forget(first.keys(), stored)
         if not changed:
             return
         known.ranges |= first
@@ -255,7 +253,7 @@ class _Prover:
             local: _union(before.range(local), after.range(local)) for local in _changed(inside)
         }
         stored = {s.value.dtype for s in statements(inside) if isinstance(s, Store)}
-        known.forget(lambda e: e in found or (isinstance(e, Load) and e.dtype in stored))
+        known.forget(found.keys(), stored)
         known.ranges |= found
 
     def expression(self, root: Expr, known: Facts, runs: bool) -> Expr:

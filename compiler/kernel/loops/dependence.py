@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import combinations_with_replacement
 
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, proven, quotient, same
-from staticgraph.compiler.kernel.expr import Expr, Extent, Index, Load, walk
+from staticgraph.compiler.kernel.expr import Expr, Extent, Index, Load, loads, walk
 from staticgraph.compiler.kernel.indices.affine import Affine
 from staticgraph.compiler.kernel.indices.extremes import Extremes, form_extremes
 from staticgraph.compiler.kernel.indices.index import offset
@@ -52,22 +52,15 @@ def accesses(body: tuple[Stmt, ...]) -> list[Load | Store]:
         stmt = stack.pop()
         if isinstance(stmt, Store):
             for expr in stmt.at:
-                found += expr.known["loads"] if "loads" in expr.known else _loads(expr)
-            found += _loads(stmt.value)
+                found += expr.known["loads"] if "loads" in expr.known else loads(expr)
+            found += loads(stmt.value)
             found.append(stmt)
         elif isinstance(stmt, (Let, Update)):
-            found += _loads(stmt.value)
+            found += loads(stmt.value)
         else:
             for expr in expressions(stmt):
-                found += _loads(expr)
+                found += loads(expr)
             stack += reversed(stmt.body)
-    return found
-
-
-def _loads(expr: Expr) -> list[Load]:
-    if "loads" not in expr.known:
-        expr.known["loads"] = [e for e in walk(expr) if isinstance(e, Load)]
-    found: list[Load] = expr.known["loads"]
     return found
 
 

@@ -75,6 +75,8 @@ def interchange(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[Stm
             case Loop():
                 nest, inside = _nest(stmt)
                 inside = interchange(inside, buffers)
+                if len(nest) == 1:
+                    return replace(stmt, body=inside)
                 inner = min(reversed(nest), key=lambda loop: _jumps(loop.index, inside))
                 if inner is not nest[-1] and all(obstacle(loop, buffers) is None for loop in nest):
                     nest = [loop for loop in nest if loop is not inner] + [inner]
