@@ -85,6 +85,8 @@ STAGES = (
           "Function", "Function", "passes.winograd", "on a processor", optional=True),
     Stage("passes", "simplify", "apply rewrite rules until none fits",
           "Function", "Function", "passes.simplify", optional=True),
+    Stage("passes", "sink_reshapes", "do arithmetic before a reshape, in the kernel of what is reshaped",
+          "Function", "Function", "passes.sink_reshapes", optional=True),
     Stage("passes", "side_by_side", "concatenate padded parts of a tensor that are added up",
           "Function", "Function", "passes.side_by_side", optional=True),
     Stage("passes", "defined", "refuse derivatives that are used and not defined",

@@ -23,6 +23,7 @@ NAMES = [stage.name for stage in stages.part("passes")]
 OPS_OF = {
     "loops": {"loop", "branch"},
     "fewer_products": {"conv_windows", "conv_spread", "conv_filter"},
+    "sink_reshapes": {"reshape", "expand_dims", "squeeze"},
     "side_by_side": {"pad"},
     "defined": {"undefined_gradient"},
 }
@@ -74,12 +75,17 @@ def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeli
     def simplify(function: Function) -> Function:
         return apply_rules(function, trace, improve="improve" not in without)
 
+    def sink_reshapes(function: Function) -> Function:
+        from staticgraph.compiler.passes import sink_reshapes
+
+        return sink_reshapes.sink_reshapes(function)
+
     def side_by_side(function: Function) -> Function:
         from staticgraph.compiler.passes import side_by_side
 
         return side_by_side.side_by_side(function)
 
-    each_pass = (loops, expand, fewer_products, simplify, side_by_side, defined)
+    each_pass = (loops, expand, fewer_products, simplify, sink_reshapes, side_by_side, defined)
     passes = {each.__name__: each for each in each_pass}
     made = Pipeline(tuple([passes[name] for name in NAMES if name not in without]))
     return made

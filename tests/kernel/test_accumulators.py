@@ -47,6 +47,19 @@ def test_long_iterations_have_one():
     assert steps(split(columns(5, 40, 3, formula=scalar.exp), 64)) == [1]
 
 
+def test_positions_do_not_count_as_work():
+    """Columns of a large array are at positions of several terms, and the sum of squares computes little."""
+    i, g, j, k = Index("i", 3), Index("g", 5), Index("j", 8), Index("k", 40)
+    x, m = Load("x", (i, k, g, j), float32), Load("m", (i, g), float32)
+    buffers = {"x": array(3, 40, 5, 8), "m": array(3, 5), "y": result(3, 5, 8)}
+    total = Reduce((k,), "add", (x - m) * (x - m))
+    made = split(place("squares", buffers, (i, g, j), (Store("y", (i, g, j), total),)), 64)
+    updates = [
+        s for s in statements(made.body) if isinstance(s, Loop) for s in s.body if isinstance(s, Update)
+    ]
+    assert len({update.local for update in updates}) == 4
+
+
 @pytest.mark.by_turns("vector_bytes")
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 @pytest.mark.parametrize("combine", ["add", "maximum", "minimum"])

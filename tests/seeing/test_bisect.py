@@ -232,6 +232,7 @@ def test_a_wrong_rule_is_named(monkeypatch, rng):
     assert found.without == {
         "fewer_products": False,
         "simplify": True,
+        "sink_reshapes": False,
         "side_by_side": False,
         "fuse": False,
         "join": False,
@@ -279,7 +280,7 @@ def test_kernels_in_a_wrong_order(monkeypatch, rng):
     found = bisected(y, {x: rng.standard_normal((4, 300))}, apart)
     assert found.kernel is None and found.wrong_pass is None and not found.agrees
     assert found.without == dict.fromkeys(
-        ("fewer_products", "simplify", "side_by_side", "size_classes"), False
+        ("fewer_products", "simplify", "sink_reshapes", "side_by_side", "size_classes"), False
     )
     assert found.fault.startswith("the order of the kernels, or their memory")
 

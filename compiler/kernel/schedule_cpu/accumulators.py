@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.cost import values
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, identity, substitute, walk
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.loops.dependence import accesses, reductions
@@ -96,7 +97,7 @@ def _is_chain(loop: Loop) -> bool:
     steps = reductions(loop)
     reduced = {step.local for step in steps}
     nodes = [node for stmt in loop.body for node in walk(*expressions(stmt))]
-    operations = [node.op for node in nodes if isinstance(node, Scalar)]
+    operations = [node.op for stmt in loop.body for node in values(stmt) if isinstance(node, Scalar)]
     return (
         0 < len(steps) == len(reduced)
         and all(step.combine is not None for step in steps)

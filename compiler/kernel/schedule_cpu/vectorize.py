@@ -20,7 +20,7 @@ would store every vector across two cache lines, which takes twice the time. It 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from staticgraph.compiler.graph.sizes import Size, content, estimate, same
 from staticgraph.compiler.kernel.cost import UNKNOWN_TRIPS, operation_cost, values
@@ -38,6 +38,7 @@ from staticgraph.compiler.kernel.stmt import (
     LoopKind,
     Stmt,
     Store,
+    Update,
     While,
     rewrite,
     statements,
@@ -73,6 +74,14 @@ def _has_lanes(loop: Loop) -> bool:
     return any(isinstance(s, Loop) and s.kind is LoopKind.SIMD for s in statements(loop.body))
 
 
+def _by_columns(loop: Loop, lanes: int) -> Iterator[Loop]:
+    """A sum of rows that are shorter than a vector as the sum of what their columns add up to."""
+    match loop.body:
+        case (Loop(column, inside, LoopKind.SERIAL, None) as row,) if loop.share is None:
+            if estimate(column.extent) < lanes and all(isinstance(s, (Let, Update)) for s in inside):
+                yield replace(row, kind=LoopKind.SIMD, body=(replace(loop, body=inside),))
+
+
 class _Vectorizer:
     def __init__(self, buffers: dict[str, Buffer], vector_bytes: int) -> None:
         self.buffers = buffers
@@ -93,9 +102,10 @@ class _Vectorizer:
                 lanes = self.lanes(stmt)
                 plain = stmt.kind is LoopKind.SERIAL and not _shares(stmt) and not _has_lanes(stmt)
                 if plain and lanes > 1 and obstacle(stmt, self.buffers) is None:
-                    vector = self.vector_cost(stmt, lanes)
+                    choices = [replace(stmt, kind=LoopKind.SIMD), *_by_columns(stmt, lanes)]
+                    vector, best = min([(self.vector_cost(each, lanes), n) for n, each in enumerate(choices)])
                     if vector < cost:
-                        return _Plan((replace(stmt, kind=LoopKind.SIMD),), vector)
+                        return _Plan((choices[best],), vector)
                 return _Plan((replace(stmt, body=serial.body),), cost)
             case While() | If():
                 plan = self.block(stmt.body)

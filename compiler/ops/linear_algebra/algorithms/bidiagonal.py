@@ -79,7 +79,7 @@ class _Reduction:
         self.panel = Panel(a, local)
 
     def reflectors(self, side: Expr) -> BlockReflectors:
-        """Those of rows, side 0, or of columns. There is one of rows less: the last one changes nothing."""
+        """Reflectors of rows, side 0, or of columns. Rows have one less: the last one changes nothing."""
         return BlockReflectors(self.both.part(side * self.a.count, self.a.count), self.n, self.local)
 
     def buffers(self) -> Scratch:
