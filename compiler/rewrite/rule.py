@@ -238,7 +238,8 @@ def _settle(
                 value = better
                 break
         else:
-            if True not in [each.single_use for each in candidates]:  # values do not change, but their uses do
+            # Values do not change, but their uses do.
+            if True not in [each.single_use for each in candidates]:
                 settled.add(value)
             break
     return value
