@@ -76,7 +76,7 @@ def _order(ref: BufferRef) -> tuple[int, int, str]:
 
 
 class _Turn(NamedTuple):
-    """Addresses of a value that rounds write to two places in turns: of a round, the next one, and a spare."""
+    """Addresses of a value that rounds write to two places in turns: of a round, the next, and a spare one."""
 
     current: str
     target: str
