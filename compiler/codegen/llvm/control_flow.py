@@ -76,7 +76,7 @@ def _order(ref: BufferRef) -> tuple[int, int, str]:
 
 
 class _Turn(NamedTuple):
-    """Addresses of a value that rounds write to two places in turns: of a round, the next, and a spare one."""
+    """Addresses of a value that rounds write to two places in turns: now, in the next one, and the spare."""
 
     current: str
     target: str
