@@ -206,6 +206,15 @@ class Kernel:
         return 1
 
 
+@dataclass(frozen=True, slots=True)
+class PhaseCall:
+    """When a phase is done: the chunks from `first` on, so many of them, of the phase with this number."""
+
+    phase: int
+    first: int
+    chunks: AnySize
+
+
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions that `stmt` itself evaluates, without those of statements inside it."""
     if isinstance(stmt, (Let, Update)):  # a `match` asks for more
@@ -289,12 +298,12 @@ def rewrite(body: tuple[Stmt, ...], change: Callable[[Expr], Expr]) -> tuple[Stm
             case Loop(share=share):
                 return replace(stmt, body=rewrite(stmt.body, change), share=_changed(share, change))
             case Update(_, Scalar(op, args, dtype), combine) if combine is not None:
-                return replace(stmt, value=Scalar(op, tuple(change(a) for a in args), dtype))
+                return replace(stmt, value=Scalar(op, tuple(map(change, args)), dtype))
             case Let() | Update():
                 return replace(stmt, value=change(stmt.value))
             case Store(buffer, at, value):
-                return Store(buffer, tuple(change(a) for a in at), change(value))
+                return Store(buffer, tuple(map(change, at)), change(value))
             case While() | If():
                 return replace(stmt, condition=change(stmt.condition), body=rewrite(stmt.body, change))
 
-    return tuple(rewritten(stmt) for stmt in body)
+    return tuple(map(rewritten, body))

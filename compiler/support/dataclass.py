@@ -18,7 +18,7 @@ from functools import partial
 from itertools import filterfalse
 from operator import attrgetter
 from reprlib import recursive_repr
-from types import MemberDescriptorType
+from types import CellType, CodeType, FunctionType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 # A field: its annotation, what the class says of it (a default, `field(...)` or MISSING), if it has no place
@@ -29,28 +29,15 @@ _Put: TypeAlias = Callable[[Any, Any], None]
 def _replace(record: Any, /, **changes: Any) -> Any:
     """`dataclasses.replace`, in less time for classes whose arguments are all values in order."""
     cls = record.__class__
-    names, values_of = _ARGUMENTS.get(cls) or _arguments(cls)
+    values_of = getattr(cls, "__values__", None)
     if values_of is None:
         return dataclasses.replace(record, **changes)
+    names = cls.__match_args__
     values = dict(zip(names, values_of(record), strict=True))
     values.update(changes)
     if len(values) > len(names):
         return cls(**values)  # something is no field, and is told so
     return cls(*values.values())
-
-
-# The names of a class's arguments in order, and a function that gives their values.
-_ARGUMENTS: dict[type, tuple[Sequence[str], Callable[[Any], tuple[Any, ...]] | None]] = {}
-
-
-def _arguments(cls: type) -> tuple[Sequence[str], Callable[[Any], tuple[Any, ...]] | None]:
-    every = fields(cls)
-    names = [field.name for field in every]
-    in_order = len(names) > 1
-    for field in every:
-        in_order = in_order and field.init and not field.kw_only
-    found = _ARGUMENTS[cls] = names, attrgetter(*names) if in_order else None
-    return found
 
 
 if TYPE_CHECKING:
@@ -108,11 +95,14 @@ def _made(
         init(self, *args, **named)
 
     members = {"__init__": __init__, "__signature__": _SIGNATURE, "__match_args__": tuple(places)}
+    values_of = attrgetter(*places) if len(places) == len(rows) > 1 else None
+    members["__values__"] = values_of
     if repr:
         members["__repr__"] = _repr
     if eq:
         key = compared or ["__class__"]  # objects without values are equal
-        members |= {"__eq__": _eq, "__hash__": _hash, "__compared__": attrgetter(*key)}
+        key_of = values_of if values_of and compared == places else attrgetter(*key)
+        members |= {"__eq__": _eq, "__hash__": _hash, "__compared__": key_of}
     if eq and not frozen:
         members["__hash__"] = None
     if frozen:
@@ -225,8 +215,10 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
             raise _misuse(cls, args, named)
         return tuple(map(given.__getitem__, names))
 
-    if whole in _FEW and not more and not in_dict:
-        return _FEW[whole](puts, completed)
+    if whole in _FEW and not more and not in_dict and not factories:
+        code = _FEW[whole].replace(co_varnames=("self", *names), co_qualname=f"{cls.__qualname__}.__init__")
+        ends_with = tuple(map(defaults.__getitem__, names[whole - len(defaults) :]))
+        return FunctionType(code, globals(), "__init__", ends_with, tuple(map(CellType, puts)))
 
     def __init__(self: Any, /, *args: Any, **named: Any) -> None:
         if named or len(args) != whole:
@@ -245,38 +237,27 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
     return __init__
 
 
-_Completed: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
+# `__init__` of classes with few fields, the usual ones, for its code: each class has its own names for `a` to
+# `d`. A loop over the fields takes twice the time.
 
 
-# `__init__` of classes with few fields, the usual ones. A loop over the fields takes twice the time.
-
-
-def _init_1(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
-    (put_a,) = puts
-
-    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
-        (a,) = completed(args, named) if named or len(args) != 1 else args
+def _init_1(put_a: _Put) -> Callable[..., None]:
+    def __init__(self: Any, a: Any) -> None:
         put_a(self, a)
 
     return __init__
 
 
-def _init_2(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
-    put_a, put_b = puts
-
-    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
-        a, b = completed(args, named) if named or len(args) != 2 else args
+def _init_2(put_a: _Put, put_b: _Put) -> Callable[..., None]:
+    def __init__(self: Any, a: Any, b: Any) -> None:
         put_a(self, a)
         put_b(self, b)
 
     return __init__
 
 
-def _init_3(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
-    put_a, put_b, put_c = puts
-
-    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
-        a, b, c = completed(args, named) if named or len(args) != 3 else args
+def _init_3(put_a: _Put, put_b: _Put, put_c: _Put) -> Callable[..., None]:
+    def __init__(self: Any, a: Any, b: Any, c: Any) -> None:
         put_a(self, a)
         put_b(self, b)
         put_c(self, c)
@@ -284,11 +265,8 @@ def _init_3(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
     return __init__
 
 
-def _init_4(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
-    put_a, put_b, put_c, put_d = puts
-
-    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
-        a, b, c, d = completed(args, named) if named or len(args) != 4 else args
+def _init_4(put_a: _Put, put_b: _Put, put_c: _Put, put_d: _Put) -> Callable[..., None]:
+    def __init__(self: Any, a: Any, b: Any, c: Any, d: Any) -> None:
         put_a(self, a)
         put_b(self, b)
         put_c(self, c)
@@ -297,7 +275,10 @@ def _init_4(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
     return __init__
 
 
-_FEW = {1: _init_1, 2: _init_2, 3: _init_3, 4: _init_4}
+_FEW: dict[int, CodeType] = {
+    count: next(part for part in make.__code__.co_consts if part.__class__ is CodeType)
+    for count, make in enumerate((_init_1, _init_2, _init_3, _init_4), 1)
+}
 
 
 def _misuse(cls: type, args: Sequence[Any], named: Mapping[str, Any]) -> TypeError:

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from staticgraph.compiler.graph.errors import FailedPreconditionError, UnavailableError
-from staticgraph.runtime.gpu.cuda import libcuda, present
+from staticgraph.runtime.gpu import libcuda
+from staticgraph.runtime.gpu.cuda import present
 from staticgraph.runtime.gpu.cuda.driver import Card
 from staticgraph.runtime.gpu.cuda.present import CudaSystem
 
@@ -65,14 +66,23 @@ def test_the_driver_of_the_system_is_asked(monkeypatch):
 
     def opened(name: str) -> FakeCuda:
         asked.append(name)
-        if name != "nvcuda.dll":
-            raise OSError(name)
         return FakeCuda((H200, T4))
 
     monkeypatch.setattr(libcuda.ctypes, "CDLL", opened)
     monkeypatch.setattr(present, "libcuda", libcuda.libcuda.__wrapped__)  # without its memory
     assert present.system() == CudaSystem((13, 0), 0, (H200, T4))
-    assert asked[:2] == ["libcuda.so.1", "nvcuda.dll"] and present.cards() == (H200, T4)
+    assert asked[0] == libcuda._NAME and present.cards() == (H200, T4)
+
+
+def test_a_system_without_a_driver_is_asked_once(monkeypatch):
+    asked = []
+
+    def refused(name: str) -> None:
+        asked.append(name)
+        raise OSError(name)
+
+    monkeypatch.setattr(libcuda.ctypes, "CDLL", refused)
+    assert libcuda.libcuda.__wrapped__() is None and len(asked) == 1
 
 
 def test_a_driver_that_does_not_start_has_no_cards(monkeypatch):
