@@ -231,11 +231,8 @@ CASES: dict[str, tuple[Callable[[], Built], int]] = {
     "training, much memory": (plain(1, queries=40, keys=1100, depth=8, wide=8, train=True), 2),
     "training, long": (plain(1, queries=40, keys=400, train=True), 2),
 }
-# A compiler takes its time to start, so these are steps of several cases. Texts of all of them are looked at.
-BUNDLES = [
-    pytest.param(tuple(CASES)[n::4], id=tuple(CASES)[n], marks=[pytest.mark.slow] if n > 1 else [])
-    for n in range(4)
-]
+# A compiler takes its time to start, so these are steps of several cases.
+BUNDLES = [tuple(CASES)[n::4] for n in range(4)]
 TOLERANCES = {"float16": 2e-3, "bfloat16": 2**-7}
 
 
@@ -294,7 +291,8 @@ def test_attention_is_one_function(name):
     assert ("rows" in kinds(made)) == (CASES[name][1] == 0)
 
 
-@pytest.mark.parametrize("names", BUNDLES)
+@pytest.mark.one_in(2)  # the texts of all of them have been looked at
+@pytest.mark.parametrize("names", BUNDLES, ids=lambda names: names[0])
 def test_attention_is_what_it_is_on_the_processor(names, host):
     wanted = run(names, None)
     found = [run(names, Simulator(schedule)) for schedule in SCHEDULES]
