@@ -86,6 +86,8 @@ OPTIONAL = {
 # A file is data: nothing may turn bytes, or a name found in a file, into code.
 REFUSED_MODULES = {"pickle", "marshal", "shelve"}
 REFUSED_CALLS = {"eval", "exec", "__import__", "import_module", "importlib.import_module"}
+MAY_CALL = r"\b(eval|exec|__import__|import_module)\b"
+HOLDS_STATEMENTS = ast.stmt | ast.excepthandler | ast.match_case
 # Folders whose folders are rooms of their own: nothing but the subject holds them together.
 SHELVES = {
     "staticgraph.applications",
@@ -148,13 +150,14 @@ def sources(root: Path) -> dict[str, Path]:
     return files
 
 
-def statements(node: ast.AST, inside_function: bool = False) -> Iterator[tuple[ast.AST, bool]]:
-    """Every node below `node`, and whether it is inside a function."""
-    left = [(node, inside_function)]
+def nodes(tree: ast.AST, expressions: bool) -> Iterator[tuple[ast.AST, bool]]:
+    """Every statement below a node, and every expression if asked, and whether it is inside a function."""
+    left = [(tree, False)]
     while left:
         above, inside = left.pop()
         inside = inside or isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef)
-        below = [(child, inside) for child in ast.iter_child_nodes(above)]
+        children = ast.iter_child_nodes(above)
+        below = [(child, inside) for child in children if expressions or isinstance(child, HOLDS_STATEMENTS)]
         yield from below
         left += below
 
@@ -173,7 +176,9 @@ def imports(root: Path) -> tuple[list[Import], list[str]]:
     complaints: list[str] = []
     for module, path in files.items():
         file = str(path.relative_to(root))
-        for node, inside_function in statements(ast.parse(path.read_text(), file)):
+        text = path.read_text()
+        calls = re.search(MAY_CALL, text) is not None  # to look at all expressions takes seconds
+        for node, inside_function in nodes(ast.parse(text, file), expressions=calls):
             match node:
                 case ast.Import(names=names):
                     targets = [alias.name for alias in names]

@@ -84,26 +84,26 @@ def check_optimised(function: Function, arrays: list[np.ndarray]) -> None:
     assert_close(function, arrays, meaning(better, arrays))
 
 
-@settings(fuzz(20))  # to compile one takes a second; `pytest -m slow` takes 2000
+@settings(fuzz(10))  # to compile one takes a second; `pytest -m slow` takes 2000
 @given(functions())
 def test_compiled_equals_interpreted(case: Case):
     check_compiled(*case)
 
 
-@settings(fuzz(100))
+@settings(fuzz(50))
 @given(functions())
 def test_optimised_equals_plain(case: Case):
     check_optimised(*case)
 
 
-@settings(fuzz(60))
+@settings(fuzz(30))
 @given(functions())
 def test_simplification_comes_to_rest(case: Case):
     once = simplify(case[0])
     assert simplify(once).results == once.results
 
 
-@settings(fuzz(60))
+@settings(fuzz(30))
 @given(functions())
 def test_kernels_can_run_in_their_order(case: Case):
     """Each kernel needs only params, constants and what kernels before it store: no cycle between kernels."""

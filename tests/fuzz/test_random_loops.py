@@ -11,7 +11,7 @@ import staticgraph as sg
 from tests.fuzz.loops import COUNT, FLOATS, MATRIX, NUMBER, TRUTH, VECTOR, Graph, Plain, Writer
 
 KINDS = (VECTOR, VECTOR, NUMBER, COUNT, COUNT, TRUTH, MATRIX)
-SEEDS = range(12)
+SEEDS = range(6)
 
 
 def arguments(seed: int) -> list[Any]:

@@ -38,13 +38,13 @@ def check(case: Case) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
-@settings(fuzz(40))
+@settings(fuzz(20))
 @given(nests())
 def test_compiled_equals_interpreted(case: Case):
     check(case)
 
 
-@settings(fuzz(25))
+@settings(fuzz(12))
 @given(nests())
 def test_derivatives_compiled_equal_interpreted(case: Case):
     function, arrays = case

@@ -127,7 +127,7 @@ def _threads() -> Iterator[None]:
     sg.set_num_threads(before)
 
 
-@fuzz(25)
+@fuzz(12)
 @given(st.integers(0, 1 << 30), st.integers(3, 20))
 def test_steps_in_small_pieces(seed: int, steps: int):
     random = Random(seed)

@@ -154,7 +154,7 @@ def outcome(compute: Callable) -> Any:
         return type(error).__name__
 
 
-@fuzz(80)
+@fuzz(40)
 @given(st.randoms(use_true_random=False), st.integers(1, 20))
 def test_steps(random: Any, steps: int):
     check(random, steps)

@@ -8,7 +8,10 @@ from tests.golden.cases import SUBJECTS
 from tests.golden.compare import differences
 from tests.golden.differences import DIFFERENCES
 from tests.golden.runner import run
-from tests.golden.together import Together
+from tests.golden.together import Together, wide_repeats
+
+# They are run with `pytest -m slow`, as all are there.
+REPEATS = {(subject, name) for subject in SUBJECTS for name in wide_repeats(subject)}
 
 
 def full_name(subject, case):
@@ -16,13 +19,13 @@ def full_name(subject, case):
     return "%s: %s" % (subject, case.name.partition(" [")[0] if case.name.endswith("64]") else case.name)
 
 
-def chosen(wanted):
-    """The cases whose full name is as `wanted`."""
+def chosen(wanted, repeats=True):
+    """The cases whose full name is as `wanted`; those that repeat others in float64 if `repeats`."""
     return [
         pytest.param(subject, case, id="%s: %s" % (subject, case.name))
         for subject, cases in SUBJECTS.items()
         for case in cases
-        if wanted(full_name(subject, case))
+        if wanted(full_name(subject, case)) and (repeats or (subject, case.name) not in REPEATS)
     ]
 
 
@@ -38,7 +41,7 @@ def together(request):
     return Together({(p["subject"], p["case"].name) for p in params if p and p.keys() >= {"subject", "case"}})
 
 
-@pytest.mark.parametrize(("subject", "case"), chosen(lambda name: name not in DIFFERENCES))
+@pytest.mark.parametrize(("subject", "case"), chosen(lambda name: name not in DIFFERENCES, repeats=False))
 def test_same_as_tensorflow(subject, case, recorded, together):
     found = differences(case, recorded[subject][case.name], together.outcome(subject, case))
     assert not found, "\n".join(found)

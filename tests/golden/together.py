@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,20 +62,36 @@ def interpreted(case: Case) -> Outcome:
         return run(case, sg)
 
 
+def function_of(case: Case) -> str:
+    """The function of `tf` that a case computes values of."""
+    return re.match(r"\W*\w*", case.name)[0] if isinstance(case, Value) else ""
+
+
+def wide_repeats(subject: str) -> Iterator[str]:
+    """The names of cases that repeat one of float32 in float64, but for the first of each function: a dtype
+    that a function does not take, or a constant of another one, shows in that.
+    """
+    seen = set()
+    for case in SUBJECTS[subject]:
+        if isinstance(case, Value) and case.dtype == "float64":
+            if function_of(case) in seen:
+                yield case.name
+            seen.add(function_of(case))
+
+
 @functools.cache
 def compiled(subject: str) -> dict[str, Case]:
     """The cases of a subject that are compiled, by name: of those that compute much, the first one and every
-    fourth of the others; for each function where it is one that computes values, which cases call with other
-    sizes and options. None of float64.
+    sixteenth of the others; for each function where it is one that computes values, which cases call with
+    other sizes and options. None of float64.
     """
     counts: Counter[tuple[type, str]] = Counter()
     found = {}
     for case in SUBJECTS[subject]:
-        function = re.match(r"\W*\w*", case.name)[0] if isinstance(case, Value) else ""
-        kind = type(case), function
+        kind = type(case), function_of(case)
         if isinstance(case, Value) and case.dtype != "float32":
             continue
-        if not isinstance(case, (Answer, Runs, Streams, Trains, Measures, Value)) or counts[kind] % 4 == 0:
+        if not isinstance(case, (Answer, Runs, Streams, Trains, Measures, Value)) or counts[kind] % 16 == 0:
             found[case.name] = case
         counts[kind] += 1
     return found

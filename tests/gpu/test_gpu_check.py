@@ -331,6 +331,7 @@ def test_steps_are_compiled_and_loaded_from_their_image(setting, monkeypatch):
     assert loaded.unit == "ms" and (setting.folder / "small_mlp_sm_90.cubin").exists()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", bandwidth.CASES, ids=lambda case: case.name)
 def test_cases_of_bandwidth_run(setting, case):
     assert bandwidth._seconds(setting, case, 8, 16) > 0

@@ -181,7 +181,9 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", ["net", "loop", *(pytest.param(name, marks=pytest.mark.slow) for name in ("lstm", "tables"))]
+)
 def test_launches_are_fewer_and_bits_the_same(host: str, name: str):
     def ran(schedule: int, overlap: bool) -> tuple[list[Any], int]:
         driver = Simulator(schedule)

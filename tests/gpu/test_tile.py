@@ -113,9 +113,10 @@ def long_sum(k: int, n: int) -> Build:
 GRAPHS: dict[str, Build] = {
     **{
         f"{m}x{n}x{k}{'t' * turn_a}{'T' * turn_b}": product(m, n, k, turn_a, turn_b)
-        for m, n, k in zip(ODD, ODD[2:] + ODD[:2], ODD[3:] + ODD[:3], strict=True)
+        for number, (m, n, k) in enumerate(zip(ODD, ODD[2:] + ODD[:2], ODD[3:] + ODD[:3], strict=True))
         for turn_a in (False, True)
         for turn_b in (False, True)
+        if (turn_a + turn_b + number) % 2 == 0
     },
     "packs": product(64, 128, 32),
     "float64": product(36, 40, 50, dtype=sg.float64),
@@ -209,7 +210,7 @@ def works() -> dict[tuple[str, int], KernelWork]:
 
 @cache
 def forced() -> dict[Shape, list[tuple[Case, KernelWork]]]:
-    """For each shape, half of the contractions cut by it, into one, two or three slices. All have whole tiles
+    """For each shape, a third of the contractions cut by it, into one to three slices. All have whole tiles
     of rows: there, a thread copies lines at equal distances.
     """
     made: dict[Shape, list[tuple[Case, KernelWork]]] = {}
@@ -217,7 +218,7 @@ def forced() -> dict[Shape, list[tuple[Case, KernelWork]]]:
         names = TENSOR if shape.tensor else FORCED
         cases = [case for name in names for case in forced_graph(name, shape.tensor)]
         cases = [case for case in cases if has_tiles(case.product, axes(case.product))]
-        some = [case for n, case in enumerate(cases) if n % 2 == number % 2 or case.product.limits]
+        some = [case for n, case in enumerate(cases) if n % 3 == number % 3 or case.product.limits]
         pairs = [(case, cut_by(case.product, shape, 1 + number % 3)) for case in some]
         made[shape] = [(case, work) for case, work in pairs if work is not None]
     return made
@@ -237,14 +238,14 @@ def test_contractions_of_graphs(name, host):
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: f"{s.rows}x{s.columns}")
 def test_every_shape_of_tiles(shape, host):
-    assert len(forced()[shape]) >= 3
+    assert len(forced()[shape]) >= 2
     for case, work in forced()[shape]:
         case.check(work, unit())
 
 
 @pytest.mark.parametrize("shape", TENSOR_SHAPES, ids=lambda s: f"{s.rows}x{s.columns}")
 def test_tensor_cores(shape, host):
-    assert len(forced()[shape]) >= 3
+    assert len(forced()[shape]) >= 2
     for case, work in forced()[shape]:
         case.check(work, unit(), TF32 if case.product.a.dtype is float32 else 0.0)
 

@@ -34,19 +34,19 @@ def operands(name: str, dtype) -> tuple[Local, ...]:
 
 
 @pytest.mark.parametrize("name", PRIMITIVES)
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_the_numpy_reading_has_the_dtype_of_the_expression(name: str, dtype):
-    built = read(name, *operands(name, dtype))
-    if (wrong := dtype_error(built)) is not None:
-        assert "does not work on" in wrong
-        return
-    sources = tuple(a.dtype for a in built.args)
-    ones = tuple(d.round(1)[()] for d in sources)
-    with np.errstate(divide="ignore"):  # atanh(1) is infinite
-        value = apply(name, ones, sources, built.dtype)
-        plain = PRIMITIVES[name].numpy(*ones)
-    assert value.dtype == built.dtype.numpy
-    assert np.asarray(plain).dtype == built.dtype.numpy
+def test_the_numpy_reading_has_the_dtype_of_the_expression(name: str):
+    for dtype in DTYPES:
+        built = read(name, *operands(name, dtype))
+        if (wrong := dtype_error(built)) is not None:
+            assert "does not work on" in wrong
+            continue
+        sources = tuple(a.dtype for a in built.args)
+        ones = tuple(d.round(1)[()] for d in sources)
+        with np.errstate(divide="ignore"):  # atanh(1) is infinite
+            value = apply(name, ones, sources, built.dtype)
+            plain = PRIMITIVES[name].numpy(*ones)
+        assert value.dtype == built.dtype.numpy, dtype
+        assert np.asarray(plain).dtype == built.dtype.numpy, dtype
 
 
 def test_every_primitive_works_on_some_dtype():

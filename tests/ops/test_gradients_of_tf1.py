@@ -3,8 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
-
 import staticgraph.tf1.compat.areas  # noqa: F401  imports all ops
 from staticgraph.compiler.graph.opdef import OPS, Effect, Kind, OpDef, Role
 
@@ -36,20 +34,22 @@ def cases(types: set[str]) -> list[OpDef]:
     return [op for op in OPS.values() if op.tf in types and takes_tensors(op) and op.name not in OURS]
 
 
-@pytest.mark.parametrize("op", cases(GRADIENT - NONE), ids=lambda op: op.name)
-def test_what_has_a_gradient_in_tf1_has_one(op: OpDef):
-    assert op.name in PARTS or op.differentiable is not False
+def test_what_has_a_gradient_in_tf1_has_one():
+    found = cases(GRADIENT - NONE)
+    assert len(found) > 150
+    assert not [op.name for op in found if op.name not in PARTS and op.differentiable is False]
 
 
-@pytest.mark.parametrize("op", cases(NONE), ids=lambda op: op.name)
-def test_what_has_an_empty_gradient_in_tf1_is_constant(op: OpDef):
-    assert op.differentiable is False
-    assert not op.no_gradient_known
+def test_what_has_an_empty_gradient_in_tf1_is_constant():
+    found = cases(NONE)
+    assert found
+    assert not [op.name for op in found if op.differentiable is not False or op.no_gradient_known]
 
 
-@pytest.mark.parametrize("op", cases(CONSTANT), ids=lambda op: op.name)
-def test_what_is_constant_in_tf1_is_no_error(op: OpDef):
-    assert not op.no_gradient_known
+def test_what_is_constant_in_tf1_is_no_error():
+    found = cases(CONSTANT)
+    assert len(found) > 50
+    assert not [op.name for op in found if op.no_gradient_known]
 
 
 def lacking() -> list[OpDef]:
@@ -58,10 +58,12 @@ def lacking() -> list[OpDef]:
     return [op for op in plain if op.differentiable is False and op.name not in OURS | ASSIGNMENTS]
 
 
-@pytest.mark.parametrize("op", lacking(), ids=lambda op: op.name)
-def test_what_has_no_gradient_in_tf1_is_an_error(op: OpDef):
+def test_what_has_no_gradient_in_tf1_is_an_error():
     """Ops that only Python does are of strings and files, but for those that the next test names."""
-    assert op.no_gradient_known or op.name in NEVER_REACHED or op.kind is Kind.HOST
+    found = lacking()
+    assert len(found) > 50
+    silent = [op for op in found if not op.no_gradient_known and op.kind is not Kind.HOST]
+    assert {op.name for op in silent} <= NEVER_REACHED
 
 
 def test_what_is_known_to_lack_a_gradient():

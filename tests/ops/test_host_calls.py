@@ -19,10 +19,12 @@ _DATA = ("constant", "parameter", "unset")
 
 @pytest.mark.parametrize("op", TESTED, ids=lambda op: op.name)
 def test_an_op_is_compiled_or_has_a_reason(op):
+    """Every sample counts in the usual dtypes, and the first one in others."""
     called = set()
-    for choice in dtype_choices(op):
+    for number, choice in enumerate(dtype_choices(op)):
         build = Build()
-        made = [result for use in uses(op, choice) for result in build.add(use)[1]]
+        used = uses(op, choice)[: 1 if number else None]
+        made = [result for use in used for result in build.add(use)[1]]
         for node in expand(build.function(made)).nodes:
             data = node.op.name in _DATA or is_alias(node) or node.op.effect is Effect.EXCHANGE
             if not data and node.op.kind is not Kind.HOST and is_host(node):

@@ -109,9 +109,15 @@ def test_singular_values(shape, dtype, rng):
         assert roundings((found - wanted)[..., None], dtype, size(x)) < 4 + max(shape[-2:]) / 8
 
 
+MORE_SHAPES = [(1, 1), (2, 2), (9, 9), (30, 20)]
+
+
 @pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
-@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (9, 9), (4, 8, 8), (50, 50), (30, 20), (3, 5, 9)])
+@pytest.mark.parametrize(
+    "shape",
+    [(4, 8, 8), (50, 50), (3, 5, 9), *(pytest.param(s, marks=pytest.mark.slow) for s in MORE_SHAPES)],
+)
 def test_complex_matrices(shape, dtype, rng):
     """The numbers above the diagonal and imaginary parts on it are not read; vectors have NumPy's phase."""
     x = (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
@@ -165,6 +171,7 @@ def test_hard_matrices(n, dtype, rng):
             check_singular_values(each, *singular, 12 + n / 2)
 
 
+@pytest.mark.by_turns("dtype", "scales")
 @pytest.mark.parametrize("n", [4, 40])
 @pytest.mark.parametrize("dtype, scales", [("float32", (2e36, 1e-37)), ("float64", (1e306, 1e-300))])
 def test_scales_at_the_ends_of_a_dtype(n, dtype, scales, rng):
@@ -184,6 +191,7 @@ def test_scales_at_the_ends_of_a_dtype(n, dtype, scales, rng):
         assert roundings((found - wanted)[..., None], dtype, size(back)) < 12 + n
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("shape", [(3, 3), (30, 30), (2, 3, 3), (2, 30, 30)])
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_numbers_that_are_not_finite(shape, dtype):

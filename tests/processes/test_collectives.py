@@ -42,7 +42,7 @@ EXCHANGE = """
 """
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_results_are_those_of_numpy(processes: int):
     dtypes = ["float32", "float64", "int32", "uint8"]
     said = launched(processes, EXCHANGE.format(dtypes=dtypes, devices=["cpu"]))

@@ -16,7 +16,7 @@ from tests.processes.launching import ROOT
 SCRIPTS = Path(__file__).parent / "scripts"
 
 
-@pytest.mark.parametrize("processes", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("processes", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 4))])
 def test_a_script_with_a_monitored_session(processes: int, tmp_path: Path):
     line = [sys.executable, "-m", "staticgraph", "launch", "-n", str(processes), "--tensorflow"]
     done = subprocess.run(

@@ -26,7 +26,7 @@ DEVICES = ["/cpu:0", "/cpu:1"]
 WITNESS = json.loads((Path(__file__).parent / "mirrored_tf1.json").read_text())
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [2, pytest.param(1, marks=pytest.mark.slow)])
 def test_numbers_are_those_of_tensorflow(processes: int, tmp_path: Path):
     """Gradients, batch normalization, variables of all kinds, input, reductions, estimators and Keras."""
     line = [sys.executable, "-m", "staticgraph", "launch", "-n", str(processes), "--tensorflow"]

@@ -37,7 +37,10 @@ def results(said: str, word: str) -> list[str]:
     return [line.split()[1] for line in said.splitlines() if line.startswith(word)]
 
 
-@pytest.mark.parametrize("optimizer", ["AdamOptimizer(0.01)", "MomentumOptimizer(0.1, 0.9)"])
+@pytest.mark.parametrize(
+    "optimizer",
+    ["AdamOptimizer(0.01)", pytest.param("MomentumOptimizer(0.1, 0.9)", marks=pytest.mark.slow)],
+)
 def test_two_processes_learn_what_one_learns_of_both_batches(optimizer: str):
     program = TRAIN.format(seed=", seed=3", optimizer=optimizer, bucket=1 << 20).replace(
         "random_normal_initializer())", "random_normal_initializer(seed=4))"

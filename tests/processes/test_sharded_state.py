@@ -52,7 +52,10 @@ def trained(
     return values, new, [int(line.split()[1]) for line in said.splitlines() if line.startswith("HELD")]
 
 
-@pytest.mark.parametrize("optimizer", ["AdamOptimizer(0.05)", "MomentumOptimizer(0.1, 0.9)"])
+@pytest.mark.parametrize(
+    "optimizer",
+    ["AdamOptimizer(0.05)", pytest.param("MomentumOptimizer(0.1, 0.9)", marks=pytest.mark.slow)],
+)
 def test_the_numbers_of_whole_state(optimizer: str, tmp_path: Path):
     whole, _, held = trained(1, tmp_path, optimizer=optimizer)
     parts, _, held_in_parts = trained(2, tmp_path, optimizer=optimizer)

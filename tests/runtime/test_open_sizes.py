@@ -105,7 +105,7 @@ def trained(name, sizes, **options):
 @pytest.mark.parametrize("name", GRAPHS)
 def test_one_program_computes_what_those_for_each_size_do(name):
     # `reshape(x, [0, -1])` of nothing tells no last size: only the program for all sizes knows it.
-    sizes = [n for n in (3, 32, 0, 1, 33, 100) if n or name not in ("convolutions", "arrays")]
+    sizes = [n for n in (3, 0, 1, 33) if n or name not in ("convolutions", "arrays")]
     closed, weights, compiles = trained(name, sizes, open_sizes=False)
     opened, same_weights, once = trained(name, sizes, open_sizes=True)
     assert (compiles, once) == (len(sizes), 1)

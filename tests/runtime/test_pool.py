@@ -129,7 +129,7 @@ def test_results_do_not_depend_on_the_number_of_threads(make: Callable[[], Step]
         assert_same(other, found[0])
 
 
-@fuzz(20)
+@fuzz(10)
 @given(functions(15))
 def test_random_graphs_in_many_chunks(case):
     function, arguments = case

@@ -12,7 +12,9 @@ from staticgraph.__main__ import main
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
 
-@pytest.mark.parametrize(("name", "accuracy"), [("digits", 0.98), ("iris", 0.93)])
+@pytest.mark.parametrize(
+    ("name", "accuracy"), [("iris", 0.93), pytest.param("digits", 0.98, marks=pytest.mark.slow)]
+)
 def test_an_example_reads_right_what_it_has_not_trained_on(tmp_path, capsys, name, accuracy):
     for file in EXAMPLES.glob(f"{name}.*"):
         if file.suffix in (".toml", ".csv"):

@@ -8,6 +8,7 @@ from staticgraph.applications.solver.errors import DescriptionError
 from staticgraph.applications.solver.kinds import LAYERS, MERGING, OPTIMIZERS, SCHEDULES
 from staticgraph.applications.solver.objective import LOSSES, METRICS, Answer, metrics_of
 from staticgraph.compiler.graph.errors import GraphError
+from tests.everywhere import interpreting
 from tests.solver.descriptions import SPIRAL, built, described, spiral, with_spiral
 
 # What each layer is told besides its type, and the shape of an example that it takes; the others take 6 × 6 × 3.
@@ -69,7 +70,7 @@ def test_layers_with_several_inputs(tmp_path):
 
 def run(network, data, *fetches, batch=None):
     batch = batch or next(data.batches(0))
-    with sg.Session(graph=network.graph) as session:
+    with interpreting(), sg.Session(graph=network.graph) as session:
         session.run(network.initialize)
         return session.run(list(fetches), {network.inputs: batch.inputs, network.labels: batch.labels})
 
@@ -81,7 +82,7 @@ def test_every_optimizer_takes_steps(tmp_path, type):
     data, network = built(with_spiral(tmp_path, text, "train.clip_norm=1"))
     batch = next(data.batches(0))
     feeds = {network.inputs: batch.inputs, network.labels: batch.labels}
-    with sg.Session(graph=network.graph) as session:
+    with interpreting(), sg.Session(graph=network.graph) as session:
         session.run(network.initialize)
         weights = [v for name, v in network.graph.variables.items() if name.endswith("/kernel")]
         before = session.run(weights)

@@ -32,6 +32,9 @@ _ESCAPE = re.compile(rb"\\([0-7]{1,3}|[xX][0-9a-fA-F]{1,2}|u[0-9a-fA-F]{4}|U[0-9
 _SUFFIX = re.compile(r"(?<=[\d.])[fF]$")
 _LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 _NAMED = {0x22: '\\"', 0x27: "\\'", 0x5C: "\\\\", 0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t"}
+_WRITTEN = {
+    b: f"\\{b:03o}" for b in range(256) if not 32 <= b < 127
+} | _NAMED  # bytes that do not stand for themselves
 _TRUE, _FALSE = ("true", "True", "t", "1"), ("false", "False", "f", "0")
 _CLOSING = {"{": "}", "<": ">"}
 
@@ -81,7 +84,7 @@ def Parse(text: str | bytes, message: Any) -> Any:
 def quoted(value: str | bytes) -> str:
     """A string within double quotes: bytes of UTF-8, those that are not printable as octal numbers."""
     data = value.encode() if isinstance(value, str) else value
-    return '"' + "".join(_NAMED.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in data) + '"'
+    return f'"{data.decode("latin-1").translate(_WRITTEN)}"'
 
 
 def _lines(fields: list[tuple[Field, Any]], indent: str) -> Iterator[str]:
