@@ -408,6 +408,14 @@ def test_random_orders_without_a_seed_differ():
     assert len(orders) > 1 and all(sorted(order) == list(range(30)) for order in orders)
 
 
+def test_an_order_without_a_seed_that_stays_is_that_of_each_repetition_and_of_each_part():
+    dataset = Dataset.range(30).shuffle(30, reshuffle_each_iteration=False)
+    twice = numbers(dataset.repeat(2))
+    assert twice[:30] == twice[30:] and sorted(twice[:30]) == list(range(30))
+    assert sorted(numbers(dataset.take(20)) + numbers(dataset.skip(20))) == list(range(30))
+    assert numbers(Dataset.range(30).shuffle(30, reshuffle_each_iteration=False)) != twice[:30]
+
+
 def test_sizes_may_be_tensors():
     size = sg.placeholder(sg.int64, [])
     iterator = Dataset.range(10).skip(size).take(size).batch(size).make_initializable_iterator()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.golden.cases.keras_layers import drawn, fixed, measures
-from tests.golden.runner import answer
+from tests.golden.runner import answer, runs
 
 N = 12
 X = np.arange(N * 4, dtype=np.float32).reshape(N, 4) / 50.0
@@ -172,6 +172,32 @@ def watching(tf, kind):
     return model
 
 
+def seeded(build):
+    """Random numbers of the backend: NumPy's global generator draws the seeds of operations."""
+
+    def both_seeds(tf):
+        tf.set_random_seed(87)
+        np.random.seed(12)
+        return build(tf.keras.backend, tf)
+
+    return both_seeds
+
+
+def disturbed(tf, layer):
+    return layer(tf.ones([4, 5]), training=True)
+
+
+def sums_of_rows(tf):
+    """Weights of fewer axes than the values."""
+    metric = tf.keras.metrics.Sum()
+    value = metric([[[1.0, 2.0], [3.0, 2.0], [0.5, 4.0]]], sample_weight=[0.5])
+    mean = tf.keras.metrics.Mean()
+    middle = mean([[[1.0, 2.0], [3.0, 2.0], [0.5, 4.0]]], sample_weight=[0.5])
+    sess = tf.keras.backend.get_session()
+    sess.run([v.initializer for v in metric.variables + mean.variables])
+    return [*sess.run([value, middle])]
+
+
 def epochs_of(kind):
     """Metrics of a layer are reset between epochs, and between training and validation."""
 
@@ -259,4 +285,17 @@ CASES = [
          ("LSTM", "ave", {"return_sequences": True, "return_state": True}),
      )],
     measures("zeros for masked steps", zeros_for_masked, tolerance=4.0),
+    measures("sums of rows", sums_of_rows),
+    [runs("seeds of NumPy: %s" % name, seeded(build)) for name, build in (
+        ("uniform", lambda K, tf: K.random_uniform([3, 2])),
+        ("normal", lambda K, tf: K.random_normal([3, 2])),
+        ("truncated", lambda K, tf: K.truncated_normal([3, 2])),
+        ("binomial", lambda K, tf: K.random_binomial([3, 4], 0.5)),
+        ("dropout", lambda K, tf: K.dropout(tf.ones([6, 5]), 0.4, noise_shape=(6, 1))),
+        ("uniform variable", lambda K, tf: K.random_uniform_variable([3, 2], -1.0, 1.0).initialized_value()),
+        ("normal variable", lambda K, tf: K.random_normal_variable([3, 2], 0.0, 1.0).initialized_value()),
+        ("noise", lambda K, tf: disturbed(tf, tf.keras.layers.GaussianNoise(0.5))),
+        ("dropout of noise", lambda K, tf: disturbed(tf, tf.keras.layers.GaussianDropout(0.4))),
+        ("alpha dropout", lambda K, tf: disturbed(tf, tf.keras.layers.AlphaDropout(0.4))),
+    )],
 ]
