@@ -198,6 +198,38 @@ def sums_of_rows(tf):
     return [*sess.run([value, middle])]
 
 
+def sequences(K, tf):
+    """Labels of padded batches: their cost, and what probabilities stand for."""
+    x = K.softmax(K.constant(drawn("steps", 3, 6, 5) * 3.0))
+    labels, lengths, steps = K.constant([[0, 1, 3], [2, 0, 0], [1, 1, 0]]), [[3], [1], [2]], [[6], [4], [5]]
+    cost = K.ctc_batch_cost(labels, x, tf.constant(steps), tf.constant(lengths))
+    (greedy,), scores = K.ctc_decode(x, tf.constant([6, 4, 5]))
+    paths, found = K.ctc_decode(x, tf.constant([6, 4, 5]), greedy=False, beam_width=8, top_paths=2)
+    sparse = K.ctc_label_dense_to_sparse(labels, tf.constant([3, 1, 2]))
+    parts = [sparse.indices, sparse.values, sparse.dense_shape]
+    return [cost, tf.gradients(cost, x)[0], greedy, scores, *paths, found, *parts]
+
+
+def signatures(tf):
+    """Shapes and dtypes of outputs, by signatures of inputs."""
+    layers = tf.keras.layers
+    try:
+        spec = tf.TensorSpec
+    except AttributeError:  # a name that TensorFlow's programs find, and ours need not
+        from staticgraph.compat.tf1 import TensorSpec as spec
+    found = [
+        layers.Dense(3).compute_output_signature(spec([None, 4], tf.float32)),
+        layers.Flatten().compute_output_signature(spec([None, 4, 2], tf.float64)),
+        layers.Embedding(5, 2).compute_output_signature(spec([None, 4], tf.int32)),
+        layers.Concatenate().compute_output_signature([spec([2, 4], tf.float32), spec([2, 1], tf.float32)]),
+    ]
+    told = layers.Lambda(lambda t: t, output_shape=(None, 10)).compute_output_shape((5, 10, 20))
+    return [[each.shape.as_list(), each.dtype.name] for each in found] + [
+        list(told.as_list()),
+        list(tf.TensorShape(layers.Dot(1).compute_output_shape([(4, 5), (4, 5)])).as_list())
+    ]
+
+
 def epochs_of(kind):
     """Metrics of a layer are reset between epochs, and between training and validation."""
 
@@ -286,6 +318,8 @@ CASES = [
      )],
     measures("zeros for masked steps", zeros_for_masked, tolerance=4.0),
     measures("sums of rows", sums_of_rows),
+    runs("sequences", lambda tf: sequences(tf.keras.backend, tf), times=1, tolerance=4.0),
+    answer("signatures", signatures),
     [runs("seeds of NumPy: %s" % name, seeded(build)) for name, build in (
         ("uniform", lambda K, tf: K.random_uniform([3, 2])),
         ("normal", lambda K, tf: K.random_normal([3, 2])),

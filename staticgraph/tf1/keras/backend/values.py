@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from staticgraph.arrays import creation
 from staticgraph.building import inputs
+from staticgraph.building.framework import control_dependencies
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.debugging.printing import print as print_line
 from staticgraph.differentiation.gradients import gradients as _gradients
 from staticgraph.random_numbers import random_ops
 from staticgraph.state.state_ops import assign, assign_add, assign_sub
@@ -30,6 +33,7 @@ __all__ = [
     "moving_average_update",
     "ones",
     "placeholder",
+    "print_tensor",
     "random_binomial",
     "random_normal",
     "random_normal_variable",
@@ -165,6 +169,18 @@ def _sizes(shape: Any) -> Any:
     if isinstance(shape, list | tuple) and any(isinstance(n, Tensor) for n in shape):
         return inputs.convert_to_tensor(list(shape))
     return shape
+
+
+def print_tensor(x: Any, message: str = "") -> Any:
+    """Return the same tensor; a run that needs it also writes `message` and the value to standard output.
+
+    What is not a tensor is written at once.
+    """
+    if not isinstance(x, Tensor):
+        print(message, x)
+        return x
+    with control_dependencies([print_line(message, x, output_stream=sys.stdout)]):
+        return inputs.identity(x)
 
 
 def stop_gradient(variables: Any) -> Any:
