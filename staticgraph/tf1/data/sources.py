@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, Unk
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue
-from staticgraph.tf1.data.pipeline import Node, Run
+from staticgraph.tf1.data.pipeline import Node, Run, attempt
 from staticgraph.tf1.data.structure import Component, Element, fits, leaves, rows
 
 _NUMBER = TensorType(int64, ())
@@ -118,7 +118,10 @@ class Generated(Node):
             item = self._guarded(lambda: next(items, _END))
             if item is _END:
                 return
-            yield tuple(map(self._converted, parts, self._leaves(item)))
+            yield attempt(self._element, parts, item)
+
+    def _element(self, parts: list[Component], item: Any) -> Element:
+        return tuple(map(self._converted, parts, self._leaves(item)))
 
     def _guarded(self, call: Callable[[], Any]) -> Any:
         """The result of the user's code. What it raises is told as an error of this run."""

@@ -123,7 +123,6 @@ class Layer(Connections, base.Layer):
         Raises:
             TypeError: Something else is given.
         """
-
         given = list(leaves(input_signature))
         for spec in given:
             if type(spec).__name__ != "TensorSpec":
