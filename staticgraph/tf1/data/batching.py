@@ -27,12 +27,12 @@ def _groups(node: Node, run: Run, elements: Iterator[T], parameter: Any, drop: A
     if size <= 0:
         raise node.error(f"batch_size is {size}, it must be above zero")
     group: list[T] = []
-    for element in elements:
-        if isinstance(element, Failed):  # as in TensorFlow, what was read for this batch is lost
-            group = []
-            yield element  # type: ignore[misc]
-            continue
-        group.append(element)
+    while more := list(itertools.islice(elements, size - len(group))):
+        if Failed in map(type, more):  # as in TensorFlow, what was read for this batch is lost
+            failed = [at for at, each in enumerate(more) if isinstance(each, Failed)]
+            yield from (more[at] for at in failed)  # type: ignore[misc]
+            group, more = [], more[failed[-1] + 1 :]
+        group += more
         if len(group) == size:
             yield group
             group = []
