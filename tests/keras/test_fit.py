@@ -204,3 +204,13 @@ def test_a_model_without_trained_weights_counts_its_steps(optimizer, caplog):
     assert history["loss"][0] == pytest.approx(history["loss"][1], rel=1e-6) and "no trainable" in caplog.text
     if isinstance(optimizer, str):
         assert keras.backend.get_value(model.optimizer.iterations) == 2 * -(-len(X) // 32)
+
+
+@pytest.mark.parametrize("known", ["by build", "by data"])
+def test_a_model_may_be_compiled_before_it_is_built(known):
+    model = keras.Sequential([layers.Dense(2), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    if known == "by build":
+        model.build((None, 3))
+    history = model.fit(X, np.ones([len(X), 1]), epochs=3, verbose=0).history["loss"]
+    assert history[2] < history[0] and model.count_params() == 11

@@ -193,9 +193,14 @@ def sums_of_rows(tf):
     value = metric([[[1.0, 2.0], [3.0, 2.0], [0.5, 4.0]]], sample_weight=[0.5])
     mean = tf.keras.metrics.Mean()
     middle = mean([[[1.0, 2.0], [3.0, 2.0], [0.5, 4.0]]], sample_weight=[0.5])
+    area = tf.keras.metrics.AUC(4)
+    hits = tf.keras.metrics.TruePositives([0.2, 0.6])
+    updates = [m.update_state([0, 1, 1, 0], [0.1, 0.9, 0.4, 0.7]) for m in (area, hits)]
+    counts = [area.true_positives, area.false_negatives, hits.accumulator]
     sess = tf.keras.backend.get_session()
-    sess.run([v.initializer for v in metric.variables + mean.variables])
-    return [*sess.run([value, middle])]
+    sess.run([v.initializer for m in (metric, mean, area, hits) for v in m.variables])
+    sess.run(updates)
+    return [*sess.run([value, middle, *counts])]
 
 
 def sequences(K, tf):

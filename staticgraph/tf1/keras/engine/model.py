@@ -165,13 +165,12 @@ class Model(loops.Loops, Network):
         self.output_names = [f"output_{i + 1}" for i in range(len(self.outputs))]
 
     def _see(self, x: Any) -> None:
-        """Build from the shapes of the first data."""
-        if self.outputs:
-            return
-        several = isinstance(x, list | tuple) and bool(x) and hasattr(x[0], "shape")
-        arrays = [np.asarray(a) for a in (x if several else [x])]
-        self._build_for(arrays)
-        if self._training:
+        """Build from the shapes of the first data, unless it is built, and prepare what `compile` was told."""
+        if not self.outputs:
+            several = isinstance(x, list | tuple) and bool(x) and hasattr(x[0], "shape")
+            arrays = [np.asarray(a) for a in (x if several else [x])]
+            self._build_for(arrays)
+        if self._training and "outputs" not in self._training:  # compiled before it was built
             self._prepare()
 
     def _build_for(self, arrays: list[np.ndarray]) -> None:
