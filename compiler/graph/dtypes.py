@@ -83,7 +83,7 @@ class DType:
 
     @property
     def as_datatype_enum(self) -> int:
-        """The number of the type in TensorFlow's messages, such as 1 for float32; `as_dtype` takes it, too."""
+        """The number of the type in TensorFlow's messages, such as 1 for float32; `as_dtype` takes it."""
         return _NUMBERS[self.name]
 
     @property
@@ -201,16 +201,11 @@ DTYPES: dict[str, DType] = {
 }
 # fmt: on
 _BY_NUMPY = {d.numpy: d for d in DTYPES.values() if d is not bfloat16}
-_NUMBERS = {  # of TensorFlow's types.proto
-    name: number
-    for number, name in enumerate(
-        """
-        - float32 float64 int32 uint8 int16 int8 string complex64 int64 bool - - - bfloat16
-        - - uint16 complex128 float16 - - uint32 uint64
-        """.split()
-    )
-    if name in DTYPES
-}
+_IN_MESSAGES = """
+    - float32 float64 int32 uint8 int16 int8 string complex64 int64 bool - - - bfloat16
+    - - uint16 complex128 float16 - - uint32 uint64
+"""  # of TensorFlow's types.proto
+_NUMBERS = {name: number for number, name in enumerate(_IN_MESSAGES.split()) if name in DTYPES}
 _BY_NUMBER = {number: DTYPES[name] for name, number in _NUMBERS.items()}
 REFERENCE = 100  # the number of the type of a variable's buffer is that of its elements plus this
 _ALIASES = {"half": float16, "float": float32, "double": float64}

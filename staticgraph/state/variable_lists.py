@@ -11,9 +11,9 @@ from staticgraph.building.framework import GraphKeys, get_collection
 from staticgraph.building.inputs import group
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import counted_as
-from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host

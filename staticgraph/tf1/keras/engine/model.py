@@ -165,7 +165,7 @@ class Model(loops.Loops, Network):
         self.output_names = [f"output_{i + 1}" for i in range(len(self.outputs))]
 
     def _see(self, x: Any) -> None:
-        """Build from the shapes of the first data, unless it is built, and prepare what `compile` was told."""
+        """Build from the shapes of the first data, unless it is built, and prepare what `compile` told."""
         if not self.outputs:
             several = isinstance(x, list | tuple) and bool(x) and hasattr(x[0], "shape")
             arrays = [np.asarray(a) for a in (x if several else [x])]
