@@ -188,7 +188,7 @@ class Graph(Feedable):
         if self.finalized:
             raise misuse(
                 FinalizedError,
-                "the graph is finalized and cannot be changed",
+                "Graph is finalized and cannot be modified.",
                 "build all operations before finalize() (a MonitoredSession finalizes its graph)",
             )
 

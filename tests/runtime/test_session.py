@@ -316,7 +316,7 @@ def test_a_finalized_graph_runs_and_does_not_change(sess):
     x = sg.constant(1.0)
     sess.graph.finalize()
     assert sess.run(x) == 1
-    with pytest.raises(FinalizedError, match="the graph is finalized"):
+    with pytest.raises(FinalizedError, match="Graph is finalized"):
         sg.constant(2.0)
 
 

@@ -73,19 +73,23 @@ class Batched(Node):
 
         def stacked(group: list[Element]) -> Element:
             columns = zip(*group, strict=True)
-            return tuple(self._stacked(part, column) for part, column in zip(parts, columns, strict=True))
+            return tuple(map(self._stacked, itertools.count(), parts, columns))
 
         yield from attempts(stacked, groups)
 
-    def _stacked(self, part: Component, column: tuple[Any, ...]) -> Any:
+    def _stacked(self, number: int, part: Component, column: tuple[Any, ...]) -> Any:
         if isinstance(part, Sparse):
             return _stacked_sparse(column)
         try:
             return np.stack(column)
         except ValueError:
-            shapes = list(dict.fromkeys(shape_text(array.shape) for array in column))
-            text = f"elements of the shapes {' and '.join(shapes[:2])} cannot be batched"
-            raise self.error(f"{text}: padded_batch takes such, and resizing makes them equal") from None
+            first = column[0].shape
+            other = next(at for at, array in enumerate(column) if array.shape != first)
+            text = (
+                f"Cannot batch tensors with different shapes in component {number}. First element had shape "
+                f"{shape_text(first)} and element {other} had shape {shape_text(column[other].shape)}."
+            )
+            raise self.error(f"{text} padded_batch takes such, and resizing makes them equal") from None
 
 
 def _stacked_sparse(column: tuple[SparseTensorValue, ...]) -> SparseTensorValue:
