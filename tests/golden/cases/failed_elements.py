@@ -29,7 +29,7 @@ def rows(tf):
 
 
 def outcomes(build):
-    """What each request for an element gives, up to the end."""
+    """Case of what each request for an element gives, up to the end."""
 
     def run(tf):
         element = build(tf).make_one_shot_iterator().get_next()
