@@ -127,7 +127,7 @@ def _missing(op: Operation, reason: dict[Operation, Operation | None]) -> FeedEr
     names = [p.name for p in path]
     if len(names) > 6:
         names = [*names[:3], "...", *names[-2:]]
-    text = f"placeholder {op.name} ({op.outputs[0].type}) must be fed"
+    text = f"You must feed a value for placeholder tensor '{op.name}' ({op.outputs[0].type})"
     if path:
         text += f": the fetch {path[-1].name} needs it, by {' <- '.join(reversed([op.name, *names]))}"
     return FeedError(

@@ -90,11 +90,11 @@ class Step:
 
 
 def uninitialized(missing: Sequence[Operation]) -> UninitializedError:
-    """The error for a run that needs variables without a value."""
+    """Return the error of a run that needs variables without a value. It begins as TensorFlow's does."""
     names = ", ".join(op.name for op in missing[:8]) + (", ..." if len(missing) > 8 else "")
     what = f"variable {names} has no value" if len(missing) == 1 else f"variables {names} have no value"
     text = layout(
-        f"{what} yet",
+        f"Attempting to use uninitialized value {missing[0].name}: {what} yet",
         user_frame(),
         [(op.name, op.where) for op in missing[:3]],
         hint="run global_variables_initializer() first, or restore a checkpoint",

@@ -84,6 +84,11 @@ class DType:
         return {complex64: float32, complex128: float64}.get(self, self)
 
     @property
+    def as_datatype_enum(self) -> int:
+        """The number of the type in TensorFlow's messages, such as 1 for float32; `as_dtype` takes it."""
+        return _NUMBERS[self.name]
+
+    @property
     def is_numpy_compatible(self) -> bool:
         return self is not bfloat16
 
@@ -195,6 +200,13 @@ DTYPES: dict[str, DType] = {
 }
 # fmt: on
 _BY_NUMPY = {d.numpy: d for d in DTYPES.values() if d is not bfloat16}
+_IN_MESSAGES = """
+    - float32 float64 int32 uint8 int16 int8 string complex64 int64 bool - - - bfloat16
+    - - uint16 complex128 float16 - - uint32 uint64
+"""  # of TensorFlow's types.proto
+_NUMBERS = {name: number for number, name in enumerate(_IN_MESSAGES.split()) if name in DTYPES}
+_BY_NUMBER = {number: DTYPES[name] for name, number in _NUMBERS.items()}
+REFERENCE = 100  # the number of the type of a variable's buffer is that of its elements plus this
 _ALIASES = {"half": float16, "float": float32, "double": float64}
 
 FLOATING = frozenset({float16, bfloat16, float32, float64})
@@ -222,7 +234,8 @@ def dtypes_text(dtypes: Collection[DType]) -> str:
 
 
 def as_dtype(type_value: Any) -> DType:
-    """Return the `DType` that `type_value` names: a DType, a name, a NumPy type or a Python type.
+    """Return the `DType` that `type_value` names: a DType, a name, a number of TensorFlow's messages, a NumPy
+    type or a Python type.
 
     Raises:
         TypeError: If it names none.
@@ -244,6 +257,8 @@ def _found(type_value: Any) -> DType | None:
             return found
     if type_value is None:
         return None  # NumPy takes it as float64
+    if type(type_value) is int:
+        return _BY_NUMBER.get(type_value - REFERENCE if type_value > REFERENCE else type_value)
     if type_value is float:
         return float32
     if type_value is int:

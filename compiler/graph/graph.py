@@ -186,7 +186,7 @@ class Graph(Elements):
         if self.finalized:
             raise misuse(
                 FinalizedError,
-                "the graph is finalized and cannot be changed",
+                "Graph is finalized and cannot be modified.",
                 "build all operations before finalize() (a MonitoredSession finalizes its graph)",
             )
 

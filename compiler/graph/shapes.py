@@ -384,9 +384,13 @@ class TensorShape:
     def with_rank(self, rank: int) -> TensorShape:
         return self.merge_with(TensorShape([None] * rank))
 
-    def assert_has_rank(self, rank: int) -> None:
-        if self.ndims not in (None, rank):
+    def assert_has_rank(self, rank: int | None) -> None:
+        if self.ndims is not None and rank is not None and self.ndims != rank:
             raise misuse(ValueError, f"shape {self} must have rank {rank}")
+
+    def assert_same_rank(self, other: Any) -> None:
+        """ValueError if both ranks are known and differ."""
+        self.assert_has_rank(TensorShape(other).ndims if self.ndims is not None else None)
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
         if self.ndims is not None and self.ndims < rank:

@@ -111,7 +111,7 @@ class HostRunState:
                 return (np.empty(0, object),)  # not kept: each op that takes it looks it up
             case "placeholder":
                 hint = f"add it to the feed_dict: {{{op.name.rpartition('/')[2]}: value}}"
-                text = f"placeholder {op.name} ({op.outputs[0].type}) must be fed"
+                text = f"You must feed a value for placeholder tensor '{op.name}' ({op.outputs[0].type})"
                 raise FeedError(layout(text, op.where, hint=hint), op)
             case "read_value":  # of strings
                 return (self.value(op.tensors[0]),)

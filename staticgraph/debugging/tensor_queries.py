@@ -65,7 +65,11 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
         return None
     if isinstance(known, tuple) and None in known:
         return None if all(n is None for n in known) else np.array(known, object)
-    return np.asarray(known, tensor.dtype.numpy if isinstance(tensor, Tensor) else None)
+    if not isinstance(tensor, Tensor):
+        return np.asarray(known)
+    made = np.asarray(known, tensor.dtype.numpy)
+    # tuples do not tell the sizes behind an axis that is empty
+    return made if made.size else made.reshape(tensor.shape.as_list())
 
 
 def dimension_value(dimension: Any) -> int | None:

@@ -220,7 +220,7 @@ def no_gradients_error(loss: Tensor, variables: Sequence[Any]) -> GradientError:
     """The error of an optimizer that found no variable which `loss` depends on."""
     names = ", ".join(v.op.name for v in variables[:5]) + (", ..." if len(variables) > 5 else "")
     why = why_no_gradient(loss, variables[0])
-    text = f"no gradients provided for any variable: {loss.name} has none by {names}\n{why}"
+    text = f"No gradients provided for any variable: {loss.name} has none by {names}\n{why}"
     return misuse(GradientError, text, "check the way from the variables to the loss")
 
 

@@ -8,7 +8,7 @@ lazy_names(
     {
         "staticgraph.layers.convolution": (
             "Conv1D conv1d Conv2D conv2d conv2d_transpose Conv2DTranspose Conv3D conv3d conv3d_transpose "
-            "Conv3DTranspose separable_conv2d SeparableConv2D"
+            "Conv3DTranspose separable_conv1d SeparableConv1D separable_conv2d SeparableConv2D"
         ),
         "staticgraph.layers.core": "Dense dense Dropout dropout Flatten flatten",
         "staticgraph.layers.normalization": "batch_normalization BatchNormalization",

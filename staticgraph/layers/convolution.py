@@ -29,12 +29,14 @@ __all__ = [
     "Conv2DTranspose",
     "Conv3DTranspose",
     "Conv3D",
+    "SeparableConv1D",
     "SeparableConv2D",
     "conv1d",
     "conv2d",
     "conv2d_transpose",
     "conv3d_transpose",
     "conv3d",
+    "separable_conv1d",
     "separable_conv2d",
 ]
 
@@ -238,6 +240,13 @@ class Separable(Convolution):
         )
 
 
+class SeparableConv1D(Separable):
+    """A convolution of each channel of sequences by itself, then one over all channels at each step."""
+
+    rank = 1
+    __init__ = with_defaults(Separable, strides=1, dilation_rate=1)
+
+
 class SeparableConv2D(Separable):
     """A convolution of each channel by itself, then a 1 by 1 convolution over all of them."""
 
@@ -296,6 +305,16 @@ def conv3d_transpose(inputs: Any, *args: Any, **options: Any) -> Any:
     >>> codes = sg.placeholder(sg.float32, [None, 2, 7, 7, 8])
     >>> sg.layers.conv3d_transpose(codes, 4, 3, strides=2, padding="same").shape.as_list()
     [None, 4, 14, 14, 4]
+    """
+
+
+@function_of(SeparableConv1D)
+def separable_conv1d(inputs: Any, *args: Any, **options: Any) -> Any:
+    """A new `SeparableConv1D` layer applied to `inputs` of shape [batch, length, channels].
+
+    >>> import staticgraph as sg
+    >>> sg.layers.separable_conv1d(sg.placeholder(sg.float32, [None, 8, 3]), 4, 3).shape.as_list()
+    [None, 6, 4]
     """
 
 

@@ -21,7 +21,7 @@ class RandomNumbers:
 
     def __init__(self, seed: int, seed2: int) -> None:
         if seed == seed2 == 0:
-            seed, seed2 = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
+            seed, seed2 = drawn_seeds()
         self._seeds = seed % 2**64, seed2 % 2**64
         self._numbers = self._stream()
 
@@ -37,6 +37,12 @@ class RandomNumbers:
         for block in itertools.count(0, _BLOCKS):
             counters = np.arange(block, block + _BLOCKS, dtype=np.uint64)
             yield from numpy_words(counters, *self._seeds).ravel().tolist()
+
+
+def drawn_seeds() -> tuple[int, int]:
+    """Return two seeds of 64 bits that the operating system draws."""
+    first, second = (int.from_bytes(os.urandom(8), "little") for _ in range(2))
+    return first, second
 
 
 def seeds_of(seed: Any) -> tuple[Any, Any]:

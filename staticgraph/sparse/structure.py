@@ -298,7 +298,8 @@ def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """The same elements in another, no smaller shape; by default in the smallest that holds them."""
     x = as_sparse(sp_input)
-    smallest = reduce_max(x.indices, axis=0) + np.int64(1)
+    largest = reduce_max(x.indices, axis=0)  # without elements, the least number
+    smallest = ops.maximum(largest + np.int64(1), np.int64(0))
     return SparseTensor(x.indices, x.values, smallest if new_shape is None else new_shape)
 
 

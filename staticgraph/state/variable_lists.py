@@ -11,6 +11,7 @@ from staticgraph.building.framework import GraphKeys, get_collection
 from staticgraph.building.inputs import group
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.shapes import TensorType
@@ -133,13 +134,19 @@ def is_variable_initialized(variable: Any, name: str | None = None) -> Tensor:
     """Return True if the variable has a value in the session that runs this.
 
     Args:
-        variable: The variable.
+        variable: The variable, or the tensor of its operation, as `graph.get_tensor_by_name` finds it.
         name: The name of the operation.
 
     Returns:
         A bool tensor, one truth value.
+
+    Raises:
+        TypeError: `variable` is another tensor.
     """
-    return ops.is_variable_initialized(variable.handle, name=name)
+    handle = variable if isinstance(variable, Tensor) else variable.handle
+    if handle.op.definition.name != "variable":
+        raise misuse(TypeError, f"is_variable_initialized: {handle.name} is not the tensor of a variable")
+    return ops.is_variable_initialized(handle, name=name)
 
 
 def report_uninitialized_variables(

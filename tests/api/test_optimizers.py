@@ -182,12 +182,12 @@ class TestMinimize:
 
 class TestErrors:
     def test_nothing_to_optimize(self):
-        with pytest.raises(ValueError, match="no variables to optimize"):
+        with pytest.raises(ValueError, match="No variables to optimize"):
             T.AdamOptimizer().minimize(sg.constant(1.0))
 
     def test_no_gradient_says_where_the_way_is_cut(self):
         w = sg.Variable(1.0, name="w")
-        with pytest.raises(ValueError, match="no gradients provided for any variable") as error:
+        with pytest.raises(ValueError, match="No gradients provided for any variable") as error:
             T.AdamOptimizer().minimize(sg.floor(w, name="cut") * 2.0)
         assert "cut (Floor) has no gradient" in str(error.value)
 

@@ -75,7 +75,7 @@ def test_a_session_is_needed():
 
 
 def test_nothing_to_optimize():
-    with pytest.raises(ValueError, match="no variables to optimize"):
+    with pytest.raises(ValueError, match="No variables to optimize"):
         Descent(tf.constant(1.0))
 
 

@@ -68,6 +68,25 @@ def test_freeze_graph(tmp_path):
         freeze(made, "", False, prefix, "", "", "", out, True, "")
 
 
+def test_graphs_for_inference_compute_the_same():
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    middle = tf.identity(tf.check_numerics(x * 2.0, "NaN"), name="middle")
+    tf.sin(middle, name="y")
+    tf.exp(middle, name="other")
+    given, tools = tf.get_default_graph().as_graph_def(), tf.python.tools
+    optimize = tools.optimize_for_inference_lib.optimize_for_inference
+    made = optimize(given, ["x"], ["y"], tf.float32.as_datatype_enum)
+    assert [node.name for node in made.node] == ["x", "mul/y", "mul", "y"]
+    cut = tools.strip_unused_lib.strip_unused(given, ["middle"], ["y"], [tf.float64.as_datatype_enum])
+    assert [(node.name, node.op) for node in cut.node] == [("middle", "Placeholder"), ("y", "Sin")]
+    assert tf.as_dtype(cut.node[0].attr["dtype"].type) is tf.float64
+    with tf.Graph().as_default(), tf.Session() as sess:
+        (y,) = tf.import_graph_def(made, return_elements=["y:0"], name="")
+        assert sess.run(y, {"x:0": [[1.0, 2.0]]}) == pytest.approx(np.sin([[2.0, 4.0]]), rel=1e-6)
+    with pytest.raises(KeyError, match="is not in graph"):
+        optimize(given, ["z"], ["y"], 1)
+
+
 class TestShapes:
     shapes = tf.python.framework.tensor_shape
 

@@ -317,7 +317,7 @@ class TestMistakes:
 
     def test_batching_other_shapes(self):
         dataset = Dataset.range(1, 4).map(lambda n: sg.ones([n])).batch(2)  # here
-        with pytest.raises(sg.errors.InvalidArgumentError, match=r"shapes \[1\] and \[2\]") as caught:
+        with pytest.raises(sg.errors.InvalidArgumentError, match=r"had shape \[1\] and element 1") as caught:
             values(dataset)
         assert ".batch(2)  # here" in str(caught.value) and "padded_batch" in str(caught.value)
 
@@ -408,6 +408,14 @@ def test_random_orders_without_a_seed_differ():
     assert len(orders) > 1 and all(sorted(order) == list(range(30)) for order in orders)
 
 
+def test_an_order_without_a_seed_that_stays_is_that_of_each_repetition_and_of_each_part():
+    dataset = Dataset.range(30).shuffle(30, reshuffle_each_iteration=False)
+    twice = numbers(dataset.repeat(2))
+    assert twice[:30] == twice[30:] and sorted(twice[:30]) == list(range(30))
+    assert sorted(numbers(dataset.take(20)) + numbers(dataset.skip(20))) == list(range(30))
+    assert numbers(Dataset.range(30).shuffle(30, reshuffle_each_iteration=False)) != twice[:30]
+
+
 def test_sizes_may_be_tensors():
     size = sg.placeholder(sg.int64, [])
     iterator = Dataset.range(10).skip(size).take(size).batch(size).make_initializable_iterator()
@@ -445,3 +453,36 @@ def test_shuffle_and_repeat_has_the_order_of_tensorflow():
         following = Dataset.range(12).apply(both).batch(12).make_one_shot_iterator().get_next()
         with sg.Session() as sess:
             assert sess.run(following).tolist() == [5, 1, 4, 8, 9, 6, 2, 3, 0, 7, 11, 10]
+
+
+class TestPhrasesOfTensorFlow:
+    """Programs and their tests look for them. A long line is broken, which does not count here."""
+
+    @staticmethod
+    def told(dataset):
+        element = dataset.make_one_shot_iterator().get_next()
+        with sg.Session() as sess, pytest.raises(sg.errors.InvalidArgumentError) as caught:
+            sess.run(element)
+        return " ".join(str(caught.value).split())
+
+    def test_elements_of_unlike_shapes(self):
+        told = self.told(Dataset.range(4).map(lambda i: (i, sg.zeros([i // 2 + 3]))).batch(4))
+        text = "Cannot batch tensors with different shapes in component 1. First element had shape [3] and "
+        assert text + "element 2 had shape [4]." in told
+
+    @pytest.mark.parametrize(
+        ("item", "types", "text"),
+        [
+            ("no", sg.int64, "The expected type was int64, but the yielded element was 'no'."),
+            ([1, 2], sg.int64, "an element of shape (2,) where an element of shape () was expected."),
+            (
+                (1, 2, 3),
+                (sg.int64, sg.float32),
+                "The expected structure was (tf.int64, tf.float32), but the ",
+            ),
+        ],
+    )
+    def test_elements_of_a_generator(self, item, types, text):
+        shapes = [] if types is sg.int64 else None
+        told = self.told(Dataset.from_generator(lambda: iter([item]), types, shapes))
+        assert "`generator` yielded an element" in told and text in told

@@ -5,7 +5,7 @@ from staticgraph.compiler.graph.errors import FinalizedError
 from tests.errors.message import message
 
 EXPECTED = """\
-the graph is finalized and cannot be changed
+Graph is finalized and cannot be modified.
 
   test_finalized_graph.py, in <lambda>
     |     told = message(FinalizedError, lambda: sg.constant(1.0))

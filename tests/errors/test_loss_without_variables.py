@@ -4,7 +4,7 @@ import staticgraph as sg
 from tests.errors.message import message
 
 EXPECTED = """\
-no gradients provided for any variable: loss:0 has none by w
+No gradients provided for any variable: loss:0 has none by w
 loss:0 does not depend on w
 
   test_loss_without_variables.py, in test_message

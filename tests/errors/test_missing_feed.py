@@ -5,7 +5,8 @@ from staticgraph.compiler.graph.errors import FeedError
 from tests.errors.message import message
 
 EXPECTED = """\
-placeholder x (float32[?, 3]) must be fed: the fetch loss needs it, by loss <- e <- x
+You must feed a value for placeholder tensor 'x' (float32[?, 3]):
+the fetch loss needs it, by loss <- e <- x
 
   test_missing_feed.py, in test_message
     |     x = sg.placeholder(sg.float32, [None, 3], name="x")

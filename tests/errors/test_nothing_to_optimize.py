@@ -4,7 +4,7 @@ import staticgraph as sg
 from tests.errors.message import message
 
 EXPECTED = """\
-there are no variables to optimize
+No variables to optimize.
 
   test_nothing_to_optimize.py, in <lambda>
     |     told = message(ValueError, lambda: sg.train.AdamOptimizer().minimize(loss))

@@ -5,7 +5,7 @@ from staticgraph.compiler.graph.errors import UninitializedError
 from tests.errors.message import message
 
 EXPECTED = """\
-variable w has no value yet
+Attempting to use uninitialized value w: variable w has no value yet
 
   test_uninitialized_variable.py, in <lambda>
     |         told = message(UninitializedError, lambda: sess.run(w * 2.0))

@@ -84,7 +84,7 @@ MISTAKES = {
         "(dtype, shape)",
     ),
     "a gradient that is None": (fetched_none, "cannot fetch None", "why_no_gradient"),
-    "updates without gradients": (applied_none, "no gradients provided", "why_no_gradient"),
+    "updates without gradients": (applied_none, "No gradients provided", "why_no_gradient"),
 }
 
 

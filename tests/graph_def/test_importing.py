@@ -343,3 +343,15 @@ def test_a_constant_of_more_elements_than_any_memory_holds_is_refused(graph, siz
 def test_a_size_of_a_constant_beyond_32_bits_is_kept(graph):
     (made,) = sg.import_graph_def(repeated(1 << 33), return_elements=["large:0"])
     assert made.shape.as_list() == [1 << 33]
+
+
+@pytest.mark.parametrize("key", ["x:0", b"x:0", "x", b"x"])
+def test_what_an_input_becomes_is_told_by_text_or_bytes(key):
+    with sg.Graph().as_default() as graph:
+        sg.identity(sg.placeholder(sg.float32, [], name="x"), name="y")
+    with sg.Graph().as_default(), sg.Session() as sess:
+        (y,) = sg.import_graph_def(graph.as_graph_def(), {key: sg.constant(3.0)}, ["y:0"])
+        assert sess.run(y) == 3
+        for wrong in ([sg.constant(3.0)], {3: sg.constant(3.0)}):
+            with pytest.raises(TypeError, match="input_map must be a dictionary mapping strings to Tensor"):
+                sg.import_graph_def(graph.as_graph_def(), wrong)

@@ -194,9 +194,23 @@ def test_averages_of_rows_without_a_gradient_decay(name, moved):
     assert after[1, 0] < before[1, 0] and after[2, 0] == 1
 
 
-def test_a_loss_without_weights_is_told():
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", sg.train.AdamOptimizer()])
+def test_a_model_without_trained_weights_counts_its_steps(optimizer, caplog):
+    """TensorFlow 1.15.5 trains such models, so that moving averages and metrics may be watched."""
     x = keras.Input([3])
-    model = keras.Model(x, layers.Lambda(lambda t: t * 2.0)(x))
+    model = keras.Model(x, layers.Dense(1, trainable=False)(x))
+    model.compile(optimizer, "mse", metrics=["mae"])
+    history = model.fit(X, np.ones([len(X), 1]), epochs=2, verbose=0).history
+    assert history["loss"][0] == pytest.approx(history["loss"][1], rel=1e-6) and "no trainable" in caplog.text
+    if isinstance(optimizer, str):
+        assert keras.backend.get_value(model.optimizer.iterations) == 2 * -(-len(X) // 32)
+
+
+@pytest.mark.parametrize("known", ["by build", "by data"])
+def test_a_model_may_be_compiled_before_it_is_built(known):
+    model = keras.Sequential([layers.Dense(2), layers.Dense(1)])
     model.compile("sgd", "mse")
-    with pytest.raises(ValueError, match="no trainable weights"):
-        model.fit(X, X, verbose=0)
+    if known == "by build":
+        model.build((None, 3))
+    history = model.fit(X, np.ones([len(X), 1]), epochs=3, verbose=0).history["loss"]
+    assert history[2] < history[0] and model.count_params() == 11

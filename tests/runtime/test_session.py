@@ -39,7 +39,7 @@ def test_variables_keep_their_values_between_runs(sess):
 def test_uninitialized(sess):
     w = sg.Variable(1.0, name="w")
     v = sg.Variable(1.0, name="v")
-    with pytest.raises(UninitializedError, match="variable w has no value yet") as caught:
+    with pytest.raises(UninitializedError, match="Attempting to use uninitialized value w: ") as caught:
         sess.run(w * 2.0)
     assert caught.value.op is w.op
     with pytest.raises(UninitializedError, match="variables w, v have no value yet"):
@@ -48,6 +48,10 @@ def test_uninitialized(sess):
     assert sess.run(w * 2.0) == 2
     assert sess.run(sg.is_variable_initialized(w)) is np.True_ or sess.run(sg.is_variable_initialized(w))
     assert not sess.run(sg.is_variable_initialized(v))
+    found = sess.graph.get_tensor_by_name("w:0")
+    assert sess.run(sg.is_variable_initialized(found))
+    with pytest.raises(TypeError, match="mul:0 is not the tensor of a variable"):
+        sg.is_variable_initialized(sess.graph.get_tensor_by_name("mul:0"))
 
 
 def test_two_sessions_have_their_own_variables():
@@ -312,7 +316,7 @@ def test_a_finalized_graph_runs_and_does_not_change(sess):
     x = sg.constant(1.0)
     sess.graph.finalize()
     assert sess.run(x) == 1
-    with pytest.raises(FinalizedError, match="the graph is finalized"):
+    with pytest.raises(FinalizedError, match="Graph is finalized"):
         sg.constant(2.0)
 
 

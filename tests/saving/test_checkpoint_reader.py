@@ -88,3 +88,12 @@ def test_a_warm_start_chooses_by_patterns(path):
     assert initial(w, b, mine) == [[[1.0, 2.0], [3.0, 4.0]], [0.0, 0.0], [5.0, 6.0]]
     with pytest.raises(NotImplementedError, match="vocab"):
         sg.train.warm_start(path, var_name_to_vocab_info={"w": 1})
+
+
+@pytest.mark.parametrize("patterns", ["old/w[^/]", ["old/w[^/]"]])
+def test_a_pattern_of_a_warm_start_sees_whole_names(path, patterns):
+    """TensorFlow's own tests choose a variable without its slots by such a pattern."""
+    w = sg.get_variable("old/w", initializer=[[0.0, 0.0], [0.0, 0.0]])
+    slot = sg.get_variable("old/w/Momentum", initializer=[9.0])
+    sg.train.warm_start(path, patterns)
+    assert initial(w, slot) == [[[1.0, 2.0], [3.0, 4.0]], [9.0]]

@@ -129,6 +129,8 @@ AREAS = {
     "python.platform.tf_logging": Area((logging,)),
     "python.pywrap_tensorflow": Area(names={"NewCheckpointReader": "train.NewCheckpointReader"}),
     "python.tools.freeze_graph": Area((".freeze_graph",)),
+    "python.tools.optimize_for_inference_lib": Area((".inference_graphs",)),
+    "python.tools.strip_unused_lib": Area((".inference_graphs",)),
     "python.training.moving_averages": Area((moving_averages,), areas=("train",)),
     "python.util.compat": Area((strings,)),
     "python.util.deprecation": Area((decorators,)),

@@ -13,9 +13,11 @@ from staticgraph.compiler.graph.errors import DataLossError
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.sparse.tensor import SparseTensorValue
-from staticgraph.tf1.data.pipeline import Node, Run
+from staticgraph.tf1.data.mapping import Mapped
+from staticgraph.tf1.data.pipeline import Failed, Node, Run, attempts
 from staticgraph.tf1.data.selecting import numbers_of, rows_of
 from staticgraph.tf1.data.structure import Component, Element, Sparse, leaves
+from staticgraph.tf1.data.threads import ParallelMapped
 
 T = TypeVar("T")
 
@@ -24,9 +26,28 @@ def _groups(node: Node, run: Run, elements: Iterator[T], parameter: Any, drop: A
     size = run.number(parameter)
     if size <= 0:
         raise node.error(f"batch_size is {size}, it must be above zero")
-    while group := list(itertools.islice(elements, size)):
-        if len(group) == size or not run.value(drop):
+    group: list[T] = []
+    while more := list(itertools.islice(elements, size - len(group))):
+        if Failed in map(type, more):  # as in TensorFlow, what was read for this batch is lost
+            failed = [at for at, each in enumerate(more) if isinstance(each, Failed)]
+            yield from (more[at] for at in failed)  # type: ignore[misc]
+            group, more = [], more[failed[-1] + 1 :]
+        group += more
+        if len(group) == size:
             yield group
+            group = []
+    if group and not run.value(drop):
+        yield group
+
+
+def _whole(elements: Iterator[Element], size: int) -> Iterator[Element]:
+    """Yield the elements; of each `size` of them that one failed of, only that one.
+
+    TensorFlow makes one step of `map` and `batch`, whose batches have their elements however these fare.
+    """
+    while group := list(itertools.islice(elements, size)):
+        failed = next((each for each in group if isinstance(each, Failed)), None)
+        yield from group if failed is None else [failed]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -45,19 +66,30 @@ class Batched(Node):
                 yield tuple(array.take(rows, axis=0) for array in arrays)
             return
         parts = leaves(self.source.structure)
-        for group in _groups(self, run, self.source.iterate(run), self.size, self.drop_remainder):
-            columns = zip(*group, strict=True)
-            yield tuple(self._stacked(part, column) for part, column in zip(parts, columns, strict=True))
+        elements = self.source.iterate(run)
+        if isinstance(self.source, Mapped | ParallelMapped):
+            elements = _whole(elements, max(1, run.number(self.size)))
+        groups = _groups(self, run, elements, self.size, self.drop_remainder)
 
-    def _stacked(self, part: Component, column: tuple[Any, ...]) -> Any:
+        def stacked(group: list[Element]) -> Element:
+            columns = zip(*group, strict=True)
+            return tuple(map(self._stacked, itertools.count(), parts, columns))
+
+        yield from attempts(stacked, groups)
+
+    def _stacked(self, number: int, part: Component, column: tuple[Any, ...]) -> Any:
         if isinstance(part, Sparse):
             return _stacked_sparse(column)
         try:
             return np.stack(column)
         except ValueError:
-            shapes = list(dict.fromkeys(shape_text(array.shape) for array in column))
-            text = f"elements of the shapes {' and '.join(shapes[:2])} cannot be batched"
-            raise self.error(f"{text}: padded_batch takes such, and resizing makes them equal") from None
+            first = column[0].shape
+            other = next(at for at, array in enumerate(column) if array.shape != first)
+            text = (
+                f"Cannot batch tensors with different shapes in component {number}. First element had shape "
+                f"{shape_text(first)} and element {other} had shape {shape_text(column[other].shape)}."
+            )
+            raise self.error(f"{text} padded_batch takes such, and resizing makes them equal") from None
 
 
 def _stacked_sparse(column: tuple[SparseTensorValue, ...]) -> SparseTensorValue:
@@ -84,9 +116,12 @@ class PaddedBatched(Node):
         shapes = [run.value(shape) for shape in self.shapes]
         shapes = [tuple(None if n is None or n < 0 else int(n) for n in shape) for shape in shapes]
         padding = [run.value(value) for value in self.padding]
-        for group in _groups(self, run, self.source.iterate(run), self.size, self.drop_remainder):
-            columns = zip(*group, strict=True)
-            yield tuple(map(self._padded, columns, shapes, padding))
+        groups = _groups(self, run, self.source.iterate(run), self.size, self.drop_remainder)
+
+        def padded(group: list[Element]) -> Element:
+            return tuple(map(self._padded, zip(*group, strict=True), shapes, padding))
+
+        return attempts(padded, groups)
 
     def _padded(self, column: tuple[np.ndarray, ...], shape: Shape, padding: Any) -> np.ndarray:
         for array in column:
@@ -115,6 +150,9 @@ class Unbatched(Node):
 
     def iterate(self, run: Run) -> Iterator[Element]:
         for element in self.source.iterate(run):
+            if isinstance(element, Failed):
+                yield element
+                continue
             sizes = {len(array) for array in element}
             if len(sizes) > 1:
                 raise self.error(f"the components have {sorted(sizes)} slices: all must have as many")
@@ -144,7 +182,9 @@ class Windowed(Node):
             window = list(itertools.islice(ahead, 0, None, stride))
             if not window or (drop and len(window) < size):
                 return
-            yield tuple(_Column(window, i) for i in range(len(window[0])))
+            failed = next((each for each in window if isinstance(each, Failed)), None)
+            columns = tuple(_Column(window, i) for i in range(len(window[0])))
+            yield columns if failed is None else failed
             for _ in range(min(shift, len(ahead))):
                 ahead.popleft()
             if shift > span:

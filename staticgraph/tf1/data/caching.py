@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.errors import InvalidFileError, SaveError
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.disk.atomic import replacing
 from staticgraph.tf1.data.encoding import decoded, encoded
-from staticgraph.tf1.data.pipeline import Node, Run
+from staticgraph.tf1.data.pipeline import Failed, Node, Run
 from staticgraph.tf1.data.structure import Element, as_arrays, as_element, dtypes_of, leaves
 from staticgraph.tf1.io.tf_record import framed, tf_record_iterator
 
@@ -36,7 +36,8 @@ class Cached(Node):
             return
         seen: list[Element] = []
         for element in self.source.iterate(run):
-            seen.append(element)
+            if not isinstance(element, Failed):
+                seen.append(element)
             yield element
         complete.append(seen)
 
@@ -83,7 +84,8 @@ class CachedInFile(Node):
             with replacing(path) as descriptor, open(descriptor, "wb", closefd=False) as file:
                 file.write(framed(self._head()))
                 for element in self.source.iterate(run):
-                    file.write(framed(encoded(as_arrays(element), dtypes)))
+                    if not isinstance(element, Failed):
+                        file.write(framed(encoded(as_arrays(element), dtypes)))
                     yield element
         except OSError as error:
             raise self.error(f"cannot keep the elements in {path}: {error.strerror}", SaveError) from None

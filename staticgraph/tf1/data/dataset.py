@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.random_numbers.integers import seeds_of
+from staticgraph.random_numbers.integers import drawn_seeds, seeds_of
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.data import batching, caching, files, iterators, mapping, selecting, sources, threads
 from staticgraph.tf1.data.arguments import flag, negative_unknown, number, padded_shape, padding_value
@@ -162,13 +162,16 @@ class Dataset:
     ) -> Dataset:
         """Each element drawn at random from `buffer_size` elements; a repetition has another order.
 
-        With `seed`, or that of `set_random_seed`, the orders are TensorFlow's. Each repetition has the same
-        order where `reshuffle_each_iteration` is False.
+        With `seed`, or that of `set_random_seed`, the orders are TensorFlow's. If `reshuffle_each_iteration`
+        is False, each repetition has the same order; without a seed that order is drawn when the dataset is
+        made, so that `take` and `skip` of it never overlap.
         """
         again = reshuffle_each_iteration is None or reshuffle_each_iteration
         size = number(buffer_size)
         count_parameters(size)
         seeds = seeds_of(seed)
+        if not again and seeds == (0, 0):
+            seeds = drawn_seeds()
         return self._like(selecting.Shuffled, size=size, seeds=seeds, again=again)
 
     def shard(self, num_shards: Any, index: Any) -> Dataset:

@@ -11,7 +11,7 @@ from staticgraph.arrays.array_ops import stack
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexing import one_hot
 from staticgraph.building.inputs import constant
-from staticgraph.compiler.graph.dtypes import as_dtype, int64
+from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64, string
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import count_more
@@ -28,7 +28,7 @@ from staticgraph.tf1.data.iterators import only_element
 from staticgraph.tf1.data.mixing import choose_from_datasets, sample_from_datasets
 from staticgraph.tf1.data.operation_counts import SHUFFLED_AND_REPEATED, count_parameters
 from staticgraph.tf1.data.options import DistributeOptions, OptimizationOptions, ThreadingOptions
-from staticgraph.tf1.data.structure import Nested, map_leaves, relaxed
+from staticgraph.tf1.data.structure import Nested, leaves, map_leaves, relaxed
 from staticgraph.tf1.data.threads import AUTOTUNE
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "shuffle_and_repeat",
     "take_while",
     "unbatch",
+    "unique",
 ]
 
 Transformation = Callable[[Dataset], Dataset]
@@ -159,6 +160,28 @@ def ignore_errors() -> Transformation:
     return lambda dataset: Dataset(
         mapping.Unfailing(structure=dataset.node.structure, source=dataset.node), dataset.options()
     )
+
+
+def unique() -> Transformation:
+    """The elements without those that were there before: integers or strings, one in each element.
+
+    >>> import staticgraph as sg
+    >>> dataset = sg.data.Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1])
+    >>> dataset = dataset.apply(sg.data.experimental.unique()).batch(3)
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.data.experimental.get_single_element(dataset)).tolist()
+    [1, 37, 2]
+    """
+
+    def apply(dataset: Dataset) -> Dataset:
+        parts = leaves(dataset.node.structure)
+        if len(parts) != 1 or parts[0].dtype not in (int32, int64, string):
+            shown = dataset.output_types
+            raise misuse(TypeError, f"unique() takes elements of one int32, int64 or string, not {shown}")
+        made = selecting.Unique(structure=dataset.node.structure, source=dataset.node)
+        return Dataset(made, dataset.options())
+
+    return apply
 
 
 def take_while(predicate: Callable[..., Any]) -> Transformation:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, string
+from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.tf1.data.pipeline import Node, Run
+from staticgraph.tf1.data.pipeline import Failed, Node, Run, attempts
 from staticgraph.tf1.data.structure import Element
 from staticgraph.tf1.io.file_records import fixed_records, line_without_end, matching, open_bytes
 from staticgraph.tf1.io.tf_record import TFRecordOptions, tf_record_iterator
@@ -42,7 +43,11 @@ class Files(Node):
         kind = TFRecordOptions.get_compression_type_string(
             compression.item().decode() if isinstance(compression, np.ndarray) else compression
         )
-        return itertools.chain.from_iterable(self.records(name, kind, run) for name in names)
+        for name in names:
+            try:
+                yield from self.records(name, kind, run)
+            except OpError as error:  # the next file may be sound
+                yield Failed.by(error)
 
     def records(self, name: str, compression: str, run: Run) -> Iterator[Element]:
         raise NotImplementedError
@@ -102,8 +107,7 @@ class Rows(Files):
     columns: tuple[int, ...] | None
 
     def records(self, name: str, compression: str, run: Run) -> Iterator[Element]:
-        # Not a generator, which an error would end: the next row can be asked for.
-        return map(functools.partial(self._converted, name), self._rows(name, compression))
+        return attempts(functools.partial(self._converted, name), self._rows(name, compression))
 
     def _rows(self, name: str, compression: str) -> Iterator[tuple[int, list[str]]]:
         """The rows with the numbers of their lines."""

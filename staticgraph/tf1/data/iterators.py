@@ -38,7 +38,7 @@ from staticgraph.tf1.data.operation_counts import (
     ONE_SHOT_ITERATOR,
     OPTIMIZED,
 )
-from staticgraph.tf1.data.pipeline import Node, Run, tensors_of
+from staticgraph.tf1.data.pipeline import Failed, Node, Run, tensors_of
 from staticgraph.tf1.data.selecting import unjoined
 from staticgraph.tf1.data.structure import (
     Component,
@@ -81,6 +81,8 @@ class _Position:
         if element is None:
             hint = "repeat() begins anew; except sg.errors.OutOfRangeError ends a loop over the elements"
             raise OutOfRangeError("End of sequence", hint=hint)
+        if isinstance(element, Failed):
+            raise element.error
         return flat_values(parts, element)
 
     def shut(self) -> None:
@@ -303,6 +305,8 @@ def single_element(*tensors: Any, node: Node, types: _Types) -> Any:
     element = next(elements, None)
     if element is None:
         raise InvalidArgumentError("Dataset was empty.")
+    if isinstance(element, Failed):
+        raise element.error
     if next(elements, None) is not None:
         raise InvalidArgumentError("Dataset had more than one element.")
     return tuple(flat_values(types.parts, element))

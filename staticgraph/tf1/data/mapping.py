@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.tf1.data.function import Function
-from staticgraph.tf1.data.pipeline import Node, Run
+from staticgraph.tf1.data.pipeline import Failed, Node, Run, attempt, attempts
 from staticgraph.tf1.data.structure import Element, leaves
 
 
@@ -20,6 +19,13 @@ class _Applied(Node):
     source: Node
     function: Function
 
+    def judged(self, run: Run) -> Iterator[tuple[Element, bool]]:
+        """Yield each element, and if the function is true for it; also for one that fails."""
+        call = self.function.bind(run)
+        for element in self.source.iterate(run):
+            found = element if isinstance(element, Failed) else attempt(call, element)
+            yield (found, True) if isinstance(found, Failed) else (element, bool(found[0]))
+
 
 class Mapped(_Applied):
     """The function's result for each element. An error is that element's alone: the next can be asked for."""
@@ -27,7 +33,7 @@ class Mapped(_Applied):
     __slots__ = ()
 
     def iterate(self, run: Run) -> Iterator[Element]:
-        return map(self.function.bind(run), self.source.iterate(run))
+        return attempts(self.function.bind(run), self.source.iterate(run))
 
 
 class Filtered(_Applied):
@@ -36,8 +42,9 @@ class Filtered(_Applied):
     __slots__ = ()
 
     def iterate(self, run: Run) -> Iterator[Element]:
-        call = self.function.bind(run)
-        return filter(lambda element: bool(call(element)[0]), self.source.iterate(run))
+        for element, kept in self.judged(run):
+            if kept:
+                yield element
 
 
 class TakenWhile(_Applied):
@@ -46,8 +53,10 @@ class TakenWhile(_Applied):
     __slots__ = ()
 
     def iterate(self, run: Run) -> Iterator[Element]:
-        call = self.function.bind(run)
-        return itertools.takewhile(lambda element: bool(call(element)[0]), self.source.iterate(run))
+        for element, kept in self.judged(run):
+            if not kept:
+                return
+            yield element
 
 
 class FlatMapped(_Applied):
@@ -56,8 +65,11 @@ class FlatMapped(_Applied):
     __slots__ = ()
 
     def iterate(self, run: Run) -> Iterator[Element]:
-        call = self.function.bind_dataset(run)
-        return itertools.chain.from_iterable(map(call, self.source.iterate(run)))
+        for elements in attempts(self.function.bind_dataset(run), self.source.iterate(run)):
+            if isinstance(elements, Failed):
+                yield elements
+            else:
+                yield from elements
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -71,7 +83,7 @@ class Interleaved(_Applied):
         cycle, block = run.number(self.cycle), run.number(self.block)
         if min(cycle, block) <= 0:
             raise self.error(f"cycle_length {cycle} and block_length {block} must be above zero")
-        datasets = map(self.function.bind_dataset(run), self.source.iterate(run))
+        datasets = attempts(self.function.bind_dataset(run), self.source.iterate(run))
         places: list[Iterator[Element] | None] = [None] * cycle
         ended = False
         while not ended or any(place is not None for place in places):
@@ -82,7 +94,11 @@ class Interleaved(_Applied):
                     if place is None:
                         if ended or taken:
                             break
-                        place = places[at] = next(datasets, None)
+                        place = next(datasets, None)
+                        if isinstance(place, Failed):
+                            yield place
+                            continue
+                        places[at] = place
                         if place is None:
                             ended = True
                             break
@@ -90,7 +106,7 @@ class Interleaved(_Applied):
                     if element is None:
                         places[at] = None
                         break
-                    taken += 1
+                    taken += not isinstance(element, Failed)
                     yield element
 
 
@@ -104,7 +120,10 @@ class Scanned(_Applied):
         call = self.function.bind(run)
         state = next(self.initial.iterate(run))
         for element in self.source.iterate(run):
-            made = call((*state, *element))
+            made = element if isinstance(element, Failed) else attempt(call, (*state, *element))
+            if isinstance(made, Failed):
+                yield made
+                continue
             state, made = made[: len(state)], made[len(state) :]
             yield made
 
@@ -119,6 +138,8 @@ class Reduced(_Applied):
         call = self.function.bind(run)
         state = next(self.initial.iterate(run))
         for element in self.source.iterate(run):
+            if isinstance(element, Failed):
+                raise element.error
             state = call((*state, *element))
         yield state
 
@@ -136,23 +157,30 @@ class Grouped(Node):
         key_of, size_of, reduce = self.key.bind(run), self.size.bind(run), self.reduce.bind_dataset(run)
         windows: dict[int, list[Element]] = {}
         sizes: dict[int, int] = {}
-        for element in self.source.iterate(run):
+
+        def complete(element: Element) -> Iterator[Element]:
             (key,) = key_of(element)
             number = int(key)
             window = windows.setdefault(number, [])
             if not window:
-                sizes[number] = int(size_of((key,))[0])
-                if sizes[number] <= 0:
-                    raise self.error(
-                        f"the window of key {number} has size {sizes[number]}, it must be above zero"
-                    )
+                sizes[number] = self._size(number, size_of((key,)))
             window.append(element)
-            if len(window) == sizes[number]:
-                del windows[number]
-                yield from reduce((key, window.__iter__))
+            return reduce((key, windows.pop(number).__iter__)) if len(window) == sizes[number] else iter(())
+
+        for elements in attempts(complete, self.source.iterate(run)):
+            if isinstance(elements, Failed):
+                yield elements
+            else:
+                yield from elements
         for number, window in sorted(windows.items()):
             key = leaves(self.key.structure)[0].dtype.round(number)
             yield from reduce((key, window.__iter__))
+
+    def _size(self, number: int, found: Element) -> int:
+        size = int(found[0])
+        if size <= 0:
+            raise self.error(f"the window of key {number} has size {size}, it must be above zero")
+        return size
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -170,4 +198,5 @@ class Unfailing(Node):
                 continue
             if element is None:
                 return
-            yield element
+            if not isinstance(element, Failed):
+                yield element

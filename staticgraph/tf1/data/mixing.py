@@ -18,7 +18,7 @@ from staticgraph.mathematics.math_ops import log
 from staticgraph.random_numbers.integers import RandomNumbers, seeds_of
 from staticgraph.random_numbers.stateless import stateless_multinomial
 from staticgraph.tf1.data.dataset import Dataset
-from staticgraph.tf1.data.pipeline import Node, Run
+from staticgraph.tf1.data.pipeline import Failed, Node, Run
 from staticgraph.tf1.data.structure import Element, relaxed
 
 _NUMBER = TensorType(int64, ())
@@ -33,8 +33,11 @@ class Directed(Node):
 
     def iterate(self, run: Run) -> Iterator[Element]:
         going: dict[int, Iterator[Element]] = {i: s.iterate(run) for i, s in enumerate(self.sources)}
-        for (choice,) in self.chosen.iterate(run):
-            number = int(choice)
+        for choice in self.chosen.iterate(run):
+            if isinstance(choice, Failed):
+                yield choice
+                continue
+            number = int(choice[0])
             if not 0 <= number < len(self.sources):
                 raise self.error(f"dataset {number} was chosen, there are {len(self.sources)}")
             element = next(going[number], None) if number in going else None

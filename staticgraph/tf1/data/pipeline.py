@@ -2,6 +2,10 @@
 
 A `Node` is one step of a pipeline, a description that never changes. Iterating it takes a `Run`: the values
 of the tensors that the pipeline depends on, and what its nodes must remember between repetitions.
+
+An error while an element is computed is that element's alone, as in TensorFlow: programs skip a damaged
+record and ask for the next one. An iterator that raises is at its end in Python, so a step yields `Failed`
+in place of such an element, and the steps behind it pass that on.
 """
 
 from __future__ import annotations
@@ -21,6 +25,33 @@ from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.data.structure import Element
 
 T = TypeVar("T")
+
+
+class Failed(tuple[Any, ...]):
+    """Stand-in for an element that could not be computed: whoever asks for the element gets `error`."""
+
+    error: OpError
+
+    @classmethod
+    def by(cls, error: OpError) -> Failed:
+        """Return the stand-in for an element whose computation raised `error`."""
+        made = cls()
+        made.error = error
+        return made
+
+
+def attempt(make: Callable[..., Any], *arguments: Any) -> Any:
+    """Return `make(*arguments)`, or `Failed` if that is an error of an operation."""
+    try:
+        return make(*arguments)
+    except OpError as error:
+        return Failed.by(error)
+
+
+def attempts(make: Callable[[Any], Any], elements: Iterator[Any]) -> Iterator[Any]:
+    """Yield `make(element)` of each element, and `Failed` for each that is or becomes so."""
+    for element in elements:
+        yield element if isinstance(element, Failed) else attempt(make, element)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

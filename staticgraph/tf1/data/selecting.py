@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.random_numbers.integers import RandomNumbers
-from staticgraph.tf1.data.pipeline import Node, Run
+from staticgraph.tf1.data.pipeline import Failed, Node, Run
 from staticgraph.tf1.data.sources import Slices
 from staticgraph.tf1.data.structure import Element
 
@@ -44,7 +44,7 @@ class Take(Selection):
     def select(self, run: Run, begin: Begin[T]) -> Iterator[T]:
         count = run.number(self.count)
         elements = begin()
-        return elements if count < 0 else itertools.islice(elements, count)
+        return elements if count < 0 else _every(elements, 0, count)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -55,7 +55,7 @@ class Skip(Selection):
 
     def select(self, run: Run, begin: Begin[T]) -> Iterator[T]:
         count = run.number(self.count)
-        return iter(()) if count < 0 else itertools.islice(begin(), count, None)
+        return iter(()) if count < 0 else _every(begin(), count)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -71,7 +71,23 @@ class Shard(Selection):
             raise self.error(
                 f"shard {index} of {count}: the index must be from 0 to below the number of shards"
             )
-        return itertools.islice(begin(), index, None, count)
+        return _every(begin(), index, step=count)
+
+
+def _every(elements: Iterator[T], start: int, stop: int | None = None, step: int = 1) -> Iterator[T]:
+    """Yield as `itertools.islice` does; elements that failed are passed on and not counted."""
+    at = 0
+    if stop == 0:
+        return
+    for element in elements:
+        if isinstance(element, Failed):
+            yield element
+            continue
+        if at >= start and (at - start) % step == 0:
+            yield element
+        at += 1
+        if at == stop:
+            return
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -127,7 +143,36 @@ class Zipped(Node):
 
     def iterate(self, run: Run) -> Iterator[Element]:
         columns = [source.iterate(run) for source in self.sources]
-        return (sum(row, ()) for row in zip(*columns, strict=False))
+        while columns:
+            row: Element = ()
+            for column in columns:
+                element = next(column, None)
+                if element is None:
+                    return
+                if isinstance(element, Failed):
+                    row = element
+                    break
+                row += element
+            yield row
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Unique(Node):
+    """The elements without those that were there before. All that were are kept in memory."""
+
+    source: Node
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        seen: set[tuple[Any, ...]] = set()
+        for element in self.source.iterate(run):
+            if isinstance(element, Failed):
+                yield element
+                continue
+            value = element[0]
+            key = (value.shape, *value.ravel().tolist())
+            if key not in seen:
+                seen.add(key)
+                yield element
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -179,10 +224,15 @@ def _drawn(passes: Iterator[Iterator[T]], size: int, numbers: Iterator[int]) -> 
     held = deque([_Held[T]()])  # what is left of each pass that is under way, and is drawn before the next
     while held:
         while reading is not None and (missing := size - sum(map(len, held))):
-            more = list(itertools.islice(reading, missing))
-            held[-1].elements += more
-            some |= bool(more)
-            if len(more) < missing:
+            for element in reading:
+                if isinstance(element, Failed):
+                    yield element
+                    continue
+                held[-1].elements.append(element)
+                some, missing = True, missing - 1
+                if not missing:
+                    break
+            if missing:
                 reading, some = next(passes, None) if some else None, False  # else all are empty
                 held.append(_Held())
         if not held[0]:
@@ -234,7 +284,8 @@ class _Held(Generic[T]):
             index = (at + number) % count
             yield ring[index]
             ring[index] = ring[at]
-            more = next(reading, _END)
+            while isinstance(more := next(reading, _END), Failed):
+                yield more  # type: ignore[misc]
             if more is _END:
                 break
             ring[at] = more  # type: ignore[assignment]

@@ -9,11 +9,11 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, UnknownError, layout
-from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.graph.shapes import TensorShape, TensorType
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue
-from staticgraph.tf1.data.pipeline import Node, Run
-from staticgraph.tf1.data.structure import Component, Element, fits, leaves, rows
+from staticgraph.tf1.data.pipeline import Node, Run, attempt
+from staticgraph.tf1.data.structure import Component, Element, fits, leaves, map_leaves, rows
 
 _NUMBER = TensorType(int64, ())
 
@@ -118,7 +118,10 @@ class Generated(Node):
             item = self._guarded(lambda: next(items, _END))
             if item is _END:
                 return
-            yield tuple(map(self._converted, parts, self._leaves(item)))
+            yield attempt(self._element, parts, item)
+
+    def _element(self, parts: list[Component], item: Any) -> Element:
+        return tuple(map(self._converted, parts, self._leaves(item)))
 
     def _guarded(self, call: Callable[[], Any]) -> Any:
         """The result of the user's code. What it raises is told as an error of this run."""
@@ -136,9 +139,10 @@ class Generated(Node):
         try:
             return [value for _, value in rows(self.structure, item)]
         except (TypeError, ValueError):
-            raise self.error(
-                f"the generator yields {item!r}, which is not nested like output_types"
-            ) from None
+            text = "`generator` yielded an element that did not match the expected structure."
+            expected = map_leaves(lambda part: _TypeName(f"tf.{part.dtype}"), self.structure)
+            told = f"The expected structure was {expected}, but the yielded element was {item!r}."
+            raise self.error(f"{text}\n{told}") from None
 
     def _converted(self, part: Component, value: Any) -> np.ndarray:
         """A yielded value as an array of the declared type, to which only numbers that fit are converted."""
@@ -149,11 +153,21 @@ class Generated(Node):
                 raise TypeError
             array = part.dtype.round(value)
         except (TypeError, ValueError, OverflowError):
-            raise self.error(f"the generator yields {value!r}, output_types says {part.dtype}") from None
+            text = "`generator` yielded an element that could not be converted to the expected type."
+            told = f"The expected type was {part.dtype}, but the yielded element was {value!r}."
+            raise self.error(f"{text}\n{told}") from None
         if not fits(part.shape, array):
-            text = f"the generator yields shape {shape_text(array.shape)}, output_shapes says"
-            raise self.error(f"{text} {shape_text(part.shape)}")
+            shapes = TensorShape(array.shape), TensorShape(part.shape)
+            text = "`generator` yielded an element of shape {} where an element of shape {} was expected."
+            raise self.error(text.format(*shapes))
         return array.copy() if array is value else array
+
+
+class _TypeName(str):
+    """Name of an element type that shows without quotes in a structure."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
 
 
 _END = object()

@@ -13,7 +13,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.forks import brief
 from staticgraph.runtime.state.resources import left_behind, wait
 from staticgraph.tf1.data.function import Function
-from staticgraph.tf1.data.pipeline import Node, Run
+from staticgraph.tf1.data.pipeline import Failed, Node, Run, attempt, attempts
 from staticgraph.tf1.data.structure import Element
 from staticgraph.tf1.data.workers import Worker, Workers, workers_for
 
@@ -128,7 +128,7 @@ class ParallelMapped(Node):
         count = (os.cpu_count() or 1) if count == AUTOTUNE else count
         elements = self.source.iterate(run)
         if count == 1 or self.function.is_ordered:
-            return map(self.function.bind(run), elements)
+            return attempts(self.function.bind(run), elements)
         processes = 0 if run.is_inner else workers_for(self.function, count)
         if not processes:
             return _Calls(lambda: _Threads(self.function.bind(run), count), _Threads.leave, elements)
@@ -191,11 +191,17 @@ class _Calls(Generic[Helpers]):
                 continue
             if element is None:
                 break
-            self._pending.append(self._helpers.start(element))
+            if isinstance(element, Failed):
+                known: Future[Element] = Future()
+                known.set_result(element)
+                self._pending.append(known)
+            else:
+                self._pending.append(self._helpers.start(element))
         if not self._pending:
             self._end()
             raise StopIteration
-        return self._pending.popleft().result()
+        made: Element = attempt(self._pending.popleft().result)
+        return made
 
     def __del__(self) -> None:
         self._end()

@@ -16,7 +16,7 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.function_classes import function_class
 from staticgraph.tf1.keras.serialization import find, serialize_keras_object
-from staticgraph.tf1.keras.weighting import AUTO, SUM_OVER_BATCH_SIZE, reduced, weighted
+from staticgraph.tf1.keras.weighting import AUTO, SUM_OVER_BATCH_SIZE, reduced, require_reduction, weighted
 
 __all__ = [
     "BinaryCrossentropy",
@@ -206,6 +206,7 @@ class Loss:
     """
 
     def __init__(self, reduction: str = AUTO, name: str | None = None) -> None:
+        require_reduction(reduction)
         self.reduction, self.name = reduction, name
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Tensor:

@@ -35,14 +35,19 @@ def weighted(values: Any, weights: Any) -> Tensor:
     return values if weights is None else values * fitting(weights, values)
 
 
+def require_reduction(reduction: Any) -> None:
+    """Raise ValueError unless `reduction` is one that losses have."""
+    if reduction not in (AUTO, NONE, SUM, SUM_OVER_BATCH_SIZE):
+        text = f"Invalid Reduction Key {reduction}. It is not none, sum, sum_over_batch_size or auto"
+        raise misuse(ValueError, text)
+
+
 def reduced(values: Tensor, reduction: str) -> Tensor:
     """The sum, the sum divided by the number of elements, or `values` themselves."""
+    require_reduction(reduction)
     replicas.note_reduction(values.graph, reduction)
-    match reduction:
-        case "none":
-            return values
-        case "sum":
-            return reduce_sum(values)
-        case "sum_over_batch_size" | "auto":
-            return div_no_nan(reduce_sum(values), cast(size(values), values.dtype))
-    raise misuse(ValueError, f"reduction={reduction!r} is not none, sum, sum_over_batch_size or auto")
+    if reduction == NONE:
+        return values
+    if reduction == SUM:
+        return reduce_sum(values)
+    return div_no_nan(reduce_sum(values), cast(size(values), values.dtype))

@@ -120,7 +120,7 @@ class Optimizer:
         loss = convert_to_tensor(loss)
         listed = trainable_variables() if var_list is None else _listed(var_list)
         if not listed:
-            raise misuse(ValueError, "there are no variables to optimize", "make a Variable first")
+            raise misuse(ValueError, "No variables to optimize.", "make a Variable first")
         _check_floating([loss])
         if (replica := replicas.present()) is not None:
             loss = replica.scaled(loss)
@@ -154,7 +154,7 @@ class Optimizer:
         if not given:
             names = ", ".join(v.op.name for _, v in pairs)
             hint = "print(sg.why_no_gradient(loss, variable)) tells where the way to it is cut"
-            raise misuse(GradientError, f"no gradients provided for any variable: {names}", hint)
+            raise misuse(GradientError, f"No gradients provided for any variable: {names}", hint)
         with init_scope():
             self._create_slots([v for _, v in given])
         with name_scope(name, self._name) as scope:

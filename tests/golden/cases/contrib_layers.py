@@ -26,6 +26,12 @@ def normalized(tf, L, x, **options):
     return L.instance_norm(x, param_initializers=starts, **options)
 
 
+def separable(tf, L, x, **options):
+    """Separable convolutions of sequences; variables have other names than the layer's weights."""
+    starts = {"depthwise_initializer": waves(tf), "pointwise_initializer": waves(tf)}
+    return tf.layers.separable_conv1d(x, 3, 2, depth_multiplier=2, activation=tf.nn.tanh, **starts, **options)
+
+
 IMAGES, VOLUMES = (2, 4, 3, 6), (2, 3, 4, 4, 2)
 
 CASES = [
@@ -52,6 +58,17 @@ CASES = [
         "conv3d_transpose",
         lambda tf, L, x: L.conv3d_transpose(x, 3, 2, 2, weights_initializer=waves(tf)),
         VOLUMES,
+    ),
+    layer("layers.separable_conv1d", separable, (2, 5, 4)),
+    layer(
+        "layers.separable_conv1d same",
+        lambda tf, L, x: separable(tf, L, x, padding="same", strides=2, use_bias=False),
+        (2, 5, 4),
+    ),
+    layer(
+        "layers.separable_conv1d dilated",
+        lambda tf, L, x: separable(tf, L, x, dilation_rate=2, name="deep"),
+        (2, 6, 4),
     ),
     layer("layers.conv3d", lambda tf, L, x: tf.layers.conv3d_transpose(x, 3, 2, 2, "same"), VOLUMES),
     value(

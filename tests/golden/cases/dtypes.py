@@ -49,5 +49,8 @@ CASES = [
     answer("compatible", lambda tf: [getattr(tf, n).is_compatible_with(np.float32) for n in NAMES]),
     error("compatible with no type", lambda tf: tf.float32.is_compatible_with(1.5)),
     answer("limits", lambda tf: [[float(x) for x in t.limits] for t in (tf.float32, tf.uint8, tf.int16)]),
+    answer("numbers", lambda tf: [getattr(tf, n).as_datatype_enum for n in NAMES]),
+    answer("types of numbers", lambda tf: [tf.as_dtype(getattr(tf, n).as_datatype_enum).name for n in NAMES]
+           + [tf.as_dtype(103).base_dtype.name, tf.float32 == 1, tf.int32 == 1, tf.as_dtype(19) == tf.half]),
     answer("quantized", lambda tf: [getattr(tf, n).is_quantized for n in NAMES]),
 ]

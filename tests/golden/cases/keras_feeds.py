@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.golden.cases.keras_layers import drawn, fixed, measures
-from tests.golden.runner import answer
+from tests.golden.runner import answer, runs
 
 N = 12
 X = np.arange(N * 4, dtype=np.float32).reshape(N, 4) / 50.0
@@ -172,6 +172,69 @@ def watching(tf, kind):
     return model
 
 
+def seeded(build):
+    """Random numbers of the backend: NumPy's global generator draws the seeds of operations."""
+
+    def both_seeds(tf):
+        tf.set_random_seed(87)
+        np.random.seed(12)
+        return build(tf.keras.backend, tf)
+
+    return both_seeds
+
+
+def disturbed(tf, layer):
+    return layer(tf.ones([4, 5]), training=True)
+
+
+def sums_of_rows(tf):
+    """Weights of fewer axes than the values."""
+    metric = tf.keras.metrics.Sum()
+    value = metric([[[1.0, 2.0], [3.0, 2.0], [0.5, 4.0]]], sample_weight=[0.5])
+    mean = tf.keras.metrics.Mean()
+    middle = mean([[[1.0, 2.0], [3.0, 2.0], [0.5, 4.0]]], sample_weight=[0.5])
+    area = tf.keras.metrics.AUC(4)
+    hits = tf.keras.metrics.TruePositives([0.2, 0.6])
+    updates = [m.update_state([0, 1, 1, 0], [0.1, 0.9, 0.4, 0.7]) for m in (area, hits)]
+    counts = [area.true_positives, area.false_negatives, hits.accumulator]
+    sess = tf.keras.backend.get_session()
+    sess.run([v.initializer for m in (metric, mean, area, hits) for v in m.variables])
+    sess.run(updates)
+    return [*sess.run([value, middle, *counts])]
+
+
+def sequences(K, tf):
+    """Labels of padded batches: their cost, and what probabilities stand for."""
+    x = K.softmax(K.constant(drawn("steps", 3, 6, 5) * 3.0))
+    labels, lengths, steps = K.constant([[0, 1, 3], [2, 0, 0], [1, 1, 0]]), [[3], [1], [2]], [[6], [4], [5]]
+    cost = K.ctc_batch_cost(labels, x, tf.constant(steps), tf.constant(lengths))
+    (greedy,), scores = K.ctc_decode(x, tf.constant([6, 4, 5]))
+    paths, found = K.ctc_decode(x, tf.constant([6, 4, 5]), greedy=False, beam_width=8, top_paths=2)
+    sparse = K.ctc_label_dense_to_sparse(labels, tf.constant([3, 1, 2]))
+    parts = [sparse.indices, sparse.values, sparse.dense_shape]
+    return [cost, tf.gradients(cost, x)[0], greedy, scores, *paths, found, *parts]
+
+
+def signatures(tf):
+    """Shapes and dtypes of outputs, by signatures of inputs."""
+    layers = tf.keras.layers
+    try:
+        spec = tf.TensorSpec
+    except AttributeError:  # a name that TensorFlow's programs find, and ours need not
+        from staticgraph.compat.tf1 import TensorSpec as spec
+    found = [
+        layers.Dense(3).compute_output_signature(spec([None, 4], tf.float32)),
+        layers.Flatten().compute_output_signature(spec([None, 4, 2], tf.float64)),
+        layers.Embedding(5, 2).compute_output_signature(spec([None, 4], tf.int32)),
+        layers.Concatenate().compute_output_signature([spec([2, 4], tf.float32), spec([2, 1], tf.float32)]),
+    ]
+    told = layers.Lambda(lambda t: t, output_shape=(None, 10)).compute_output_shape((5, 10, 20))
+    return [[each.shape.as_list(), each.dtype.name] for each in found] + [
+        list(told.as_list()),
+        list(tf.TensorShape(layers.Dot(1).compute_output_shape([(4, 5), (4, 5)])).as_list())
+    ]
+
+
 def epochs_of(kind):
     """Metrics of a layer are reset between epochs, and between training and validation."""
 
@@ -259,4 +322,19 @@ CASES = [
          ("LSTM", "ave", {"return_sequences": True, "return_state": True}),
      )],
     measures("zeros for masked steps", zeros_for_masked, tolerance=4.0),
+    measures("sums of rows", sums_of_rows),
+    runs("sequences", lambda tf: sequences(tf.keras.backend, tf), times=1, tolerance=4.0),
+    answer("signatures", signatures),
+    [runs("seeds of NumPy: %s" % name, seeded(build)) for name, build in (
+        ("uniform", lambda K, tf: K.random_uniform([3, 2])),
+        ("normal", lambda K, tf: K.random_normal([3, 2])),
+        ("truncated", lambda K, tf: K.truncated_normal([3, 2])),
+        ("binomial", lambda K, tf: K.random_binomial([3, 4], 0.5)),
+        ("dropout", lambda K, tf: K.dropout(tf.ones([6, 5]), 0.4, noise_shape=(6, 1))),
+        ("uniform variable", lambda K, tf: K.random_uniform_variable([3, 2], -1.0, 1.0).initialized_value()),
+        ("normal variable", lambda K, tf: K.random_normal_variable([3, 2], 0.0, 1.0).initialized_value()),
+        ("noise", lambda K, tf: disturbed(tf, tf.keras.layers.GaussianNoise(0.5))),
+        ("dropout of noise", lambda K, tf: disturbed(tf, tf.keras.layers.GaussianDropout(0.4))),
+        ("alpha dropout", lambda K, tf: disturbed(tf, tf.keras.layers.AlphaDropout(0.4))),
+    )],
 ]

@@ -1,5 +1,7 @@
 """Sparse tensors: fed, fetched, reordered, cut, joined, multiplied, reduced; rows of tables by them."""
 
+import numpy as np
+
 from tests.golden.draws import given, ints, real
 from tests.golden.runner import answer, error, shape, value
 
@@ -136,6 +138,8 @@ CASES = [
     value("retain", to_sparse(lambda tf, x, kept: tf.sparse_retain(x, kept)), VALUES,
           given([True, False, False, True, True], "bool")),
     value("reset_shape", to_sparse(lambda tf, x: tf.sparse_reset_shape(x)), VALUES),
+    value("reset_shape without elements", lambda tf, x: parts(tf.sparse_reset_shape(tf.SparseTensor(
+        np.zeros([0, 3], np.int64), x[:0], [2, 5, 6]))), VALUES, grad=False),
     value("reset_shape to a larger one", to_sparse(lambda tf, x: tf.sparse_reset_shape(x, [5, 9])), VALUES),
     value("fill_empty_rows", filled, VALUES, **FLAT),
     value("mask", masked, real(5, 2), grad=False),

@@ -140,7 +140,8 @@ def warm_start(
     list.
 
     A list of patterns chooses from all variables. `var_name_to_prev_var_name` maps names in the graph to
-    names in the checkpoint, where they differ.
+    names in the checkpoint, where they differ. A pattern sees names with their `:0`, as in TensorFlow:
+    "w[^/]" chooses `w` and not `w/Momentum`.
     """
     if var_name_to_vocab_info:
         raise misuse(NotImplementedError, "warm_start: var_name_to_vocab_info is not supported")
@@ -154,9 +155,9 @@ def warm_start(
 
 def _chosen(wanted: Any) -> list[Variable]:
     if isinstance(wanted, str):
-        return [var for var in trainable_variables() if re.match(wanted, var.op.name)]
+        return [var for var in trainable_variables() if re.match(wanted, var.name)]
     if all(isinstance(each, str) for each in wanted):
-        return [var for var in global_variables() if any(re.match(each, var.op.name) for each in wanted)]
+        return [var for var in global_variables() if any(re.match(each, var.name) for each in wanted)]
     return list(wanted)
 
 

@@ -69,6 +69,9 @@ def supported_types() -> list[str]:
     return sorted({*by_type(), *READERS, *_STRUCTURE})
 
 
+_INPUT_MAP = "input_map must be a dictionary mapping strings to Tensor objects."
+
+
 def import_graph_def(
     graph_def: Any,
     input_map: Mapping[Any, Any] | None = None,
@@ -101,6 +104,8 @@ def import_graph_def(
         else:
             hint = "GraphDef.FromString(contents) reads the bytes of a file"
             raise misuse(TypeError, "graph_def must be a GraphDef proto.", hint)
+    if not isinstance(input_map, Mapping | None):
+        raise misuse(TypeError, _INPUT_MAP)
     graph = get_default_graph()
     try:
         with graph.as_default(), collector_paused():
@@ -381,9 +386,9 @@ def _names_the(step: Loop | Branch) -> Iterator[None]:
 
 
 def _key(key: Any) -> Edge:
-    text = key if isinstance(key, str) else getattr(key, "name", None)
+    text = key.decode() if isinstance(key, bytes) else getattr(key, "name", key)
     if not isinstance(text, str):
-        raise misuse(TypeError, "input_map must be a dictionary mapping strings to tensors")
+        raise misuse(TypeError, _INPUT_MAP)
     return edge(text)
 
 

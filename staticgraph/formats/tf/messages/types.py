@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.graph.dtypes import DTYPES, DType
+from staticgraph.compiler.graph.dtypes import DTYPES, REFERENCE, DType
 from staticgraph.formats.tf.messages.fields import TYPES
 from staticgraph.formats.tf.messages.scalars import Enum
 
@@ -13,16 +13,11 @@ _NAMES = """
     QINT16 QUINT16 UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64
 """
 _NUMBERS = {f"DT_{name}": number for number, name in enumerate(_NAMES.split())}
-_REFERENCE = 100  # the type of a variable's buffer is that of its elements plus this
-_OTHER_NAMES = {"float16": "DT_HALF", "float32": "DT_FLOAT", "float64": "DT_DOUBLE"}
 
-DataType = Enum(**_NUMBERS, **{f"{name}_REF": n + _REFERENCE for name, n in _NUMBERS.items() if n})
+DataType = Enum(**_NUMBERS, **{f"{name}_REF": n + REFERENCE for name, n in _NUMBERS.items() if n})
 TYPES["DataType"] = DataType
 
-_BY_DTYPE = {
-    dtype: DataType.Value(_OTHER_NAMES.get(name, f"DT_{name.upper()}")) for name, dtype in DTYPES.items()
-}
-_BY_NUMBER = {number: dtype for dtype, number in _BY_DTYPE.items()}
+_BY_NUMBER = {dtype.as_datatype_enum: dtype for dtype in DTYPES.values()}
 
 
 def data_type(dtype: DType) -> int:
@@ -32,12 +27,12 @@ def data_type(dtype: DType) -> int:
     >>> data_type(float32), DataType.Name(1)
     (1, 'DT_FLOAT')
     """
-    return _BY_DTYPE[dtype]
+    return dtype.as_datatype_enum
 
 
 def dtype_of(number: int) -> DType:
     """The element type of a number. TypeError for those that only TensorFlow has."""
-    found = _BY_NUMBER.get(number % _REFERENCE if number > _REFERENCE else number)
+    found = _BY_NUMBER.get(number % REFERENCE if number > REFERENCE else number)
     if found is None:
         raise TypeError(f"{DataType.text(number)} is not an element type here")
     return found

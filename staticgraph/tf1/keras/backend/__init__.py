@@ -13,6 +13,7 @@ from staticgraph.tf1.keras.backend.local import *
 from staticgraph.tf1.keras.backend.maths import *
 from staticgraph.tf1.keras.backend.nn import *
 from staticgraph.tf1.keras.backend.recurrence import *
+from staticgraph.tf1.keras.backend.sequences import *
 from staticgraph.tf1.keras.backend.shapes import *
 from staticgraph.tf1.keras.backend.values import *
 from staticgraph.tf1.keras.settings import *

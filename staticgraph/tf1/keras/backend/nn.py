@@ -19,6 +19,7 @@ from staticgraph.layers import spatial
 from staticgraph.mathematics.math_ops import clip_by_value, log
 from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.tf1.keras import activations
+from staticgraph.tf1.keras.backend.values import seed_of
 from staticgraph.tf1.keras.settings import checked_format, epsilon
 from staticgraph.tf1.keras.state import learning_phase
 
@@ -171,7 +172,7 @@ def in_top_k(predictions: Any, targets: Any, k: int) -> Tensor:
 
 def dropout(x: Any, level: Any, noise_shape: Any = None, seed: int | None = None) -> Tensor:
     """`x` with elements set to zero with probability `level`, the others enlarged."""
-    return nn.dropout(x, rate=level, noise_shape=noise_shape, seed=seed)
+    return nn.dropout(x, rate=level, noise_shape=noise_shape, seed=seed_of(seed))
 
 
 # Layers

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from staticgraph.arrays import creation
 from staticgraph.building import inputs
+from staticgraph.building.framework import control_dependencies
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.debugging.printing import print as print_line
 from staticgraph.differentiation.gradients import gradients as _gradients
 from staticgraph.random_numbers import random_ops
 from staticgraph.state.state_ops import assign, assign_add, assign_sub
@@ -30,6 +33,7 @@ __all__ = [
     "moving_average_update",
     "ones",
     "placeholder",
+    "print_tensor",
     "random_binomial",
     "random_normal",
     "random_normal_variable",
@@ -43,6 +47,8 @@ __all__ = [
     "variable",
     "zeros",
 ]
+
+_VARIABLE = 10**9  # seeds of variables are below it, those of tensors below a hundredth of it
 
 
 def cast_to_floatx(x: Any) -> Any:
@@ -88,14 +94,14 @@ def random_uniform_variable(
     shape: Any, low: float, high: float, dtype: Any = None, name: str | None = None, seed: int | None = None
 ) -> Variable:
     """A variable that begins with uniform random numbers."""
-    return _drawn(initializers.RandomUniform(low, high, seed), shape, dtype, name)
+    return _drawn(initializers.RandomUniform(low, high, seed_of(seed, _VARIABLE)), shape, dtype, name)
 
 
 def random_normal_variable(
     shape: Any, mean: float, scale: float, dtype: Any = None, name: str | None = None, seed: int | None = None
 ) -> Variable:
     """A variable that begins with normal random numbers."""
-    return _drawn(initializers.RandomNormal(mean, scale, seed), shape, dtype, name)
+    return _drawn(initializers.RandomNormal(mean, scale, seed_of(seed, _VARIABLE)), shape, dtype, name)
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None = None) -> Tensor:
@@ -127,19 +133,19 @@ def random_normal(
     shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
     """Normal random numbers, new ones in each run."""
-    return random_ops.random_normal(_sizes(shape), mean, stddev, dtype_name(dtype), seed)
+    return random_ops.random_normal(_sizes(shape), mean, stddev, dtype_name(dtype), seed_of(seed))
 
 
 def random_uniform(
     shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
     """Uniform random numbers, new ones in each run."""
-    return random_ops.random_uniform(_sizes(shape), minval, maxval, dtype_name(dtype), seed)
+    return random_ops.random_uniform(_sizes(shape), minval, maxval, dtype_name(dtype), seed_of(seed))
 
 
 def random_binomial(shape: Any, p: float = 0.0, dtype: Any = None, seed: int | None = None) -> Tensor:
     """Ones with probability `p`, zeros otherwise."""
-    drawn = random_ops.random_uniform(_sizes(shape), dtype=dtype_name(dtype), seed=seed)
+    drawn = random_ops.random_uniform(_sizes(shape), dtype=dtype_name(dtype), seed=seed_of(seed))
     return creation.ones_like(drawn) * (drawn <= p).astype(drawn.dtype)
 
 
@@ -147,7 +153,15 @@ def truncated_normal(
     shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
 ) -> Tensor:
     """Normal random numbers no further than two standard deviations from the mean."""
-    return random_ops.truncated_normal(_sizes(shape), mean, stddev, dtype_name(dtype), seed)
+    return random_ops.truncated_normal(_sizes(shape), mean, stddev, dtype_name(dtype), seed_of(seed))
+
+
+def seed_of(seed: int | None, limit: int = 10**7) -> int:
+    """Return `seed`, or one below `limit` that NumPy's global generator draws.
+
+    TensorFlow's backend of Keras does so, and `np.random.seed` decides its random numbers.
+    """
+    return int(np.random.randint(limit)) if seed is None else seed
 
 
 def _sizes(shape: Any) -> Any:
@@ -155,6 +169,18 @@ def _sizes(shape: Any) -> Any:
     if isinstance(shape, list | tuple) and any(isinstance(n, Tensor) for n in shape):
         return inputs.convert_to_tensor(list(shape))
     return shape
+
+
+def print_tensor(x: Any, message: str = "") -> Any:
+    """Return the same tensor; a run that needs it also writes `message` and the value to standard output.
+
+    What is not a tensor is written at once.
+    """
+    if not isinstance(x, Tensor):
+        print(message, x)
+        return x
+    with control_dependencies([print_line(message, x, output_stream=sys.stdout)]):
+        return inputs.identity(x)
 
 
 def stop_gradient(variables: Any) -> Any:

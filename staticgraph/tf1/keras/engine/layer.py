@@ -25,7 +25,7 @@ from staticgraph.tf1.keras.engine.connections import Connections
 from staticgraph.tf1.keras.engine.input_spec import check_inputs
 from staticgraph.tf1.keras.engine.node import Node, history, mask_of, set_masks
 from staticgraph.tf1.keras.engine.owned import attributes, own_attributes, variables_of
-from staticgraph.tf1.keras.engine.structure import leaves, mapped
+from staticgraph.tf1.keras.engine.structure import leaves, mapped, of_shapes
 from staticgraph.tf1.keras.settings import dtype_name, floatx
 
 __all__ = ["Layer"]
@@ -113,10 +113,24 @@ class Layer(Connections, base.Layer):
             TypeError, f"layer {self.name} does not support masking, and was passed an input with a mask"
         )
 
-    def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The static shape of the output for an input of this shape."""
-        made = self(placeholder(self._dtype or floatx(), input_shape))
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """The static shape of the output for an input of this shape; of each output for several inputs."""
+        made = self(of_shapes(lambda shape: placeholder(self._dtype or floatx(), shape), input_shape))
         return mapped(lambda t: t.shape, made)
+
+    def compute_output_signature(self, input_signature: Any) -> Any:
+        """Return the `TensorSpec` of the output for an input of this `TensorSpec`, or those of several.
+
+        Raises:
+            TypeError: Something else is given.
+        """
+        given = list(leaves(input_signature))
+        for spec in given:
+            if type(spec).__name__ != "TensorSpec":
+                raise misuse(TypeError, f"Only TensorSpec signature types are supported, but saw {spec!r}")
+        dtype, made = as_dtype(self._dtype or given[0].dtype), type(given[0])
+        shapes = self.compute_output_shape(mapped(lambda spec: spec.shape, input_signature))
+        return of_shapes(lambda shape: made(shape, dtype), shapes)
 
     def add_weight(  # type: ignore[override]
         self,

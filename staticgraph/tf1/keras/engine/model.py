@@ -11,6 +11,7 @@ from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import replace
+from staticgraph.formats.tf.log import log
 from staticgraph.tf1.distribute.strategy import get_strategy
 from staticgraph.tf1.keras import optimizers, state
 from staticgraph.tf1.keras.engine import loops, objective
@@ -164,13 +165,12 @@ class Model(loops.Loops, Network):
         self.output_names = [f"output_{i + 1}" for i in range(len(self.outputs))]
 
     def _see(self, x: Any) -> None:
-        """Build from the shapes of the first data."""
-        if self.outputs:
-            return
-        several = isinstance(x, list | tuple) and bool(x) and hasattr(x[0], "shape")
-        arrays = [np.asarray(a) for a in (x if several else [x])]
-        self._build_for(arrays)
-        if self._training:
+        """Build from the shapes of the first data, unless it is built, and prepare what `compile` told."""
+        if not self.outputs:
+            several = isinstance(x, list | tuple) and bool(x) and hasattr(x[0], "shape")
+            arrays = [np.asarray(a) for a in (x if several else [x])]
+            self._build_for(arrays)
+        if self._training and "outputs" not in self._training:  # compiled before it was built
             self._prepare()
 
     def _build_for(self, arrays: list[np.ndarray]) -> None:
@@ -238,9 +238,7 @@ class Model(loops.Loops, Network):
         operations = [goal.updates]
         if kind == "train":
             if not self._compiled("weights"):
-                raise misuse(
-                    ValueError, f"model {self.name} has no trainable weights: there is nothing to train"
-                )
+                log.warning("model %s has no trainable weights: steps of training change none", self.name)
             with exchanging(self._training["exchange"]):
                 operations += self.optimizer.get_updates(goal.total, self._compiled("weights"))
             operations += self._of_replicas().updates if self._has_replicas else self._compiled("updates")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from staticgraph.compiler.graph.shapes import TensorShape
+
 
 def leaves(value: Any) -> Iterator[Any]:
     """The items of a nested structure, in order; nothing for None."""
@@ -27,6 +29,20 @@ def mapped(function: Callable[[Any], Any], value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(mapped(function, item) for item in value)
     return None if value is None else function(value)
+
+
+def of_shapes(function: Callable[[Any], Any], value: Any) -> Any:
+    """Return the same structure with `function` of each shape.
+
+    A shape is a `TensorShape`, or a list or tuple of sizes, which may be None; longer structures hold shapes.
+    """
+    if isinstance(value, dict):
+        return {key: of_shapes(function, item) for key, item in value.items()}
+    if isinstance(value, list | tuple) and any(
+        isinstance(item, list | tuple | dict | TensorShape) for item in value
+    ):
+        return type(value)(of_shapes(function, item) for item in value)
+    return function(value)
 
 
 def listed(value: Any) -> list[Any]:

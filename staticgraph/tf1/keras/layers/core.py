@@ -15,6 +15,7 @@ from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.checks.arguments import function_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
+from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import core
 from staticgraph.layers.adapters import with_weights
@@ -24,6 +25,7 @@ from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.arguments import GLOROT, resolved, weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
+from staticgraph.tf1.keras.engine.structure import of_shapes
 from staticgraph.tf1.keras.serialization import find, get_custom_objects
 from staticgraph.tf1.keras.settings import checked_format
 
@@ -268,6 +270,18 @@ class Lambda(Layer):
         extra = {n: v for n, v in given.items() if n in names and n not in self.arguments}
         return self.function(inputs, **self.arguments, **extra)
 
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Return what `output_shape` says, without the batch or as a function; else as the function gives."""
+        if self._output_shape is None:
+            return super().compute_output_shape(input_shape)
+        if callable(self._output_shape):
+            return of_shapes(TensorShape, self._output_shape(input_shape))
+        batches: list[Any] = []
+        of_shapes(lambda shape: batches.append(TensorShape(shape).as_list()[0]), input_shape)
+        return of_shapes(
+            lambda shape: TensorShape([batches[0], *TensorShape(shape).as_list()]), self._output_shape
+        )
+
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
@@ -355,7 +369,7 @@ class Embedding(Layer):
             lengths = input_length if isinstance(input_length, list | tuple) else (input_length,)
             kwargs["input_shape"] = tuple(lengths)
         self.embeddings_options = weight_options(kwargs, "embeddings")["embeddings"]
-        super().__init__(**kwargs)
+        super().__init__(**{"dtype": K.floatx(), **kwargs})
         self.input_dim, self.output_dim = input_dim, output_dim
         self.mask_zero, self.input_length = mask_zero, input_length
         self.supports_masking = mask_zero

@@ -9,8 +9,8 @@ from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import identity
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.random_numbers.random_ops import random_normal, random_uniform
 from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras.backend.values import random_normal, random_uniform
 from staticgraph.tf1.keras.engine.layer import Layer
 
 __all__ = ["AlphaDropout", "GaussianDropout", "GaussianNoise"]

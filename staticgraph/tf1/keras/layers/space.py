@@ -50,7 +50,7 @@ def _pairs(value: Any, rank: int, name: str) -> tuple[tuple[int, int], ...]:
     """Two numbers per axis, from one for all, one per axis, or two per axis."""
     if isinstance(value, int):
         return ((value, value),) * rank
-    given = list(value)
+    given = list(value) if isinstance(value, list | tuple) else []
     if rank == 1 and len(given) == 2 and all(isinstance(n, int) for n in given):
         return ((given[0], given[1]),)
     if len(given) != rank:

@@ -110,15 +110,20 @@ def _as_operation(update_state: Callable[..., Any]) -> Callable[..., Any]:
     return update
 
 
-def summed(values: Any, weights: Any, dtype: Any) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The sum of weighted values, the values, and the weights as they were applied."""
+def summed(
+    values: Any, weights: Any, dtype: Any, reduce: Callable[..., Tensor]
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Return the sum of weighted values, the values, and the weights as they were applied.
+
+    `reduce` makes one value of those that share a weight: their sum, or their mean.
+    """
     values = cast(convert_to_tensor(values), dtype)
     if weights is None:
         return ops.reduce_sum(values), values, None
     made = fitting(weights, values)
     ranks = values.shape.ndims or 0, made.shape.ndims or 0
     if 0 < ranks[1] < ranks[0]:
-        values = ops.reduce_mean(values, axis=tuple(range(ranks[1], ranks[0])))
+        values = reduce(values, axis=tuple(range(ranks[1], ranks[0])))
     made = made * ops.ones_like(values)
     return ops.reduce_sum(values * made), values, made
 
@@ -131,7 +136,7 @@ class Sum(Metric):
         self.total = self.add_weight("total")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        return assign_add(self.total, summed(values, sample_weight, self.dtype)[0])
+        return assign_add(self.total, summed(values, sample_weight, self.dtype, ops.reduce_sum)[0])
 
     def result(self) -> Any:
         return self.total.read_value()
@@ -146,7 +151,7 @@ class Mean(Metric):
         self.count = self.add_weight("count")
 
     def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        total, values, weights = summed(values, sample_weight, self.dtype)
+        total, values, weights = summed(values, sample_weight, self.dtype, ops.reduce_mean)
         number = cast(size(values), self.dtype) if weights is None else ops.reduce_sum(weights)
         return group(assign_add(self.total, total), assign_add(self.count, number))
 

@@ -63,6 +63,8 @@ class _Cells(Metric):
     def _count_at(self, thresholds: list[float]) -> None:
         self._limits = thresholds
         self._counts = {cell: self.add_weight(cell, [len(thresholds)]) for cell in self.cells}
+        for cell, count in self._counts.items():
+            setattr(self, cell, count)
 
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         y_true, y_pred = (cast(convert_to_tensor(y), self.dtype) for y in (y_true, y_pred))
@@ -98,6 +100,7 @@ class _Count(_Cells):
         super().__init__(name or self.cells[0], dtype)
         self.init_thresholds = thresholds
         self._count_at(_thresholds(thresholds))
+        self.accumulator = self._counts[self.cells[0]]
 
     def result(self) -> Any:
         return self._number(self._at(self.cells[0]))

@@ -178,7 +178,7 @@ class Optimizer:
             return replica.apply(lambda pairs: self.apply_gradients(pairs, name), list(grads_and_vars))
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
-            raise misuse(GradientError, "no gradients provided for any variable")
+            raise misuse(GradientError, "No gradients provided for any variable")
         return self._apply(exchanged(pairs), name, None)
 
     def _apply(self, pairs: list[tuple[Any, Any]], name: str | None, updates: Any) -> Operation:

@@ -35,6 +35,8 @@ class NativeOptimizer:
 
         The updates of layers are left to the model, which knows those of layers that are not trained.
         """
+        if not params:
+            return []
         pending = get_collection_ref(GraphKeys.UPDATE_OPS)
         kept = list(pending)
         pending.clear()

@@ -42,7 +42,7 @@ class ExternalOptimizerInterface:
         self._inequalities = list(inequalities or ())
         self._vars = sg.trainable_variables() if var_list is None else list(var_list)
         if not self._vars:
-            raise misuse(ValueError, "there are no variables to optimize")
+            raise misuse(ValueError, "No variables to optimize.")
         self._shapes = [tuple(var.shape.as_list()) for var in self._vars]
         self._packed_bounds = None if var_to_bounds is None else self._bounds(var_to_bounds)
 
