@@ -22,6 +22,17 @@ from staticgraph.compiler.support.dataclass import dataclass
 Shape = tuple[int | None, ...]
 MOST_PARTS = 1 << 16  # results of one operation
 MOST_AXES = 32  # of an array from a file: those of NumPy can have no more, or 64 since version 2
+_MOST_ELEMENTS = 1 << 48  # of an array from a file; NumPy counts an axis of size 0 as one of size 1
+
+
+def is_array_shape(sizes: Sequence[int | None]) -> bool:
+    """Return True if an array from a file can have this shape, also if it is empty."""
+    known = [size for size in sizes if size is not None]
+    return (
+        len(sizes) <= MOST_AXES
+        and min(known, default=0) >= 0
+        and math.prod(size for size in known if size) < _MOST_ELEMENTS
+    )
 
 
 @dataclass(frozen=True, slots=True)

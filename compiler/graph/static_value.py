@@ -18,6 +18,7 @@ from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 LARGEST = 1024  # elements: shapes are short, and nothing large is computed while the graph is built
+_MOST = 1 << 20  # elements that are put together from known ones: a few nodes can double them again and again
 DEEPEST = 200  # ops between a shape and the constants that it is made of
 
 
@@ -29,7 +30,8 @@ def static_value(tensor: Tensor, partial: bool = False) -> Any:
     value = _value(tensor, {}, DEEPEST)
     if value is None:
         shape = tensor.type.shape
-        return (None,) * shape[0] if partial and shape is not None and len(shape) == 1 and shape[0] else None
+        listed = partial and shape is not None and len(shape) == 1 and 0 < (shape[0] or 0) <= _MOST
+        return (None,) * shape[0] if listed else None
     if isinstance(value, tuple) and None in value and not partial:
         return None
     return plain(value)
@@ -71,7 +73,9 @@ def _is_carried_out(definition: OpDef) -> bool:
 
 def _computed(op: Operation, index: int, memo: dict[Tensor, Any], depth: int) -> Any:
     """One output of an operation, from what is known of its inputs."""
-    definition = op.definition
+    definition, type = op.definition, op.outputs[index].type
+    if type.is_static and type.size > _MOST:
+        return None
     attrs = dict(op.attrs)
     for param, operand in op.operands.items():
         value = _value(operand, memo, depth)
@@ -83,7 +87,6 @@ def _computed(op: Operation, index: int, memo: dict[Tensor, Any], depth: int) ->
         found = definition.static([t.type for t in op.tensors], _Values(op.tensors, memo, depth), **attrs)
         if found is not None:
             return found[index] if len(op.outputs) > 1 else found
-    type = op.outputs[index].type
     if definition.reference is None or not type.is_static or not may_fold(definition, type, LARGEST):
         return None
     values = []

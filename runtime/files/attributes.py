@@ -19,7 +19,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bool_, string
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.function import Literal
-from staticgraph.compiler.graph.shapes import Shape, TensorType
+from staticgraph.compiler.graph.shapes import MOST_AXES, Shape, TensorType, is_array_shape
 from staticgraph.compiler.graph.tensor import Region
 from staticgraph.runtime.files.strict_json import check, items
 
@@ -148,10 +148,6 @@ def _shape(value: Any, what: str) -> Shape | None:
     if value is None:
         return None
     sizes = items(value, f"the shape of {what}", int, type(None))
-    if (
-        len(sizes) > 32
-        or any(n is not None and n < 0 for n in sizes)
-        or math.prod(n for n in sizes if n) >= 2**48
-    ):
-        raise InvalidFileError(f"the shape of {what} is impossible: {sizes[:32]}")
+    if not is_array_shape(sizes):
+        raise InvalidFileError(f"the shape of {what} is impossible: {sizes[:MOST_AXES]}")
     return tuple(sizes)

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import struct
+import time
 import zlib
 
 import numpy as np
@@ -97,6 +98,32 @@ def test_deep_colours_keep_all_bits(channels):
     assert np.array_equal(color, pixels[..., :3] if channels > 2 else np.repeat(pixels[..., :1], 3, axis=2))
 
 
+@pytest.mark.parametrize("kind", [3, 4])
+def test_deep_pixels_cost_no_python(kind):
+    """A few kilobytes that stand for a hundred megabytes took a minute."""
+    packed = deep_png(np.zeros((300, 2000, 3), np.uint16), [kind])
+    begun = time.process_time()
+    assert codecs.decode_png(packed, dtype=np.uint16).shape == (300, 2000, 3)
+    assert time.process_time() - begun < 0.3  # 1.4 s when each byte was one step of Python
+
+
+def test_fractions_are_those_of_a_division():
+    every = np.arange(65536, dtype=np.uint16).reshape(256, 256, 1)
+    contents = codecs.encode_png(every)
+    for dtype in (np.float16, np.float32, np.float64):
+        found = codecs.decode_image(contents, dtype=dtype)
+        assert np.array_equal(found, (every / 65535).astype(dtype))
+
+
+def test_memory_that_is_not_there_is_no_damage(monkeypatch):
+    def full(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(codecs, "_pixels", full)
+    with pytest.raises(MemoryError):
+        codecs.decode_png(codecs.encode_png(PIXELS))
+
+
 def test_palette_is_looked_up():
     contents = saved(np.asarray(Image.fromarray(PIXELS[..., :3]).quantize(8)), "PNG")
     assert codecs.decode_png(contents).shape == (7, 5, 1)
@@ -189,7 +216,7 @@ def test_a_huge_size_is_refused_before_memory_is_taken():
     with pytest.raises(InvalidArgumentError):
         codecs.decode_png(bytes(huge), dtype=np.uint16)
     with pytest.raises(InvalidArgumentError, match="too large"):
-        codecs.decode_deep_png(bytes(huge), 1 << 20)
+        codecs.decode_deep_png(bytes(huge), Image, 1 << 20)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -80,7 +80,7 @@ def check(name: str, runs: int, folder: Path) -> None:
         try:
             with watched(len(data)):
                 taken += reader.attempt(data, folder)
-        except Exception as error:
+        except BaseException as error:
             error.add_note(f"the file: {data!r}")
             raise
     assert taken < runs, "not one was refused: the reader looks at nothing"
@@ -92,6 +92,29 @@ def test_the_watch_sees_what_costs_too_much():
             pass
     with pytest.raises(TooLarge), watched(10):
         bytearray(b"\1") * (200 << 20)
+
+
+class Endless:
+    """An object whose finalizer does not end."""
+
+    def __del__(self):
+        while True:
+            pass
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_watch_is_not_silenced():
+    """A reader may catch every Exception, and Python drops what is raised in a finalizer."""
+    with pytest.raises(TooSlow), watched(10, 0.1):
+        try:
+            while True:
+                pass
+        except Exception:
+            pass
+    with pytest.raises(TooSlow), watched(10, 0.1):
+        Endless()
+        while True:
+            pass
 
 
 @pytest.mark.slow

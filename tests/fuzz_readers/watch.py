@@ -13,11 +13,12 @@ MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where a folder is 
 SECONDS = 2.0  # of the processor: a busy machine changes nothing
 ROOM = 64 << 20  # bytes that any reader may take, besides
 GROWTH = 4  # times the size of the file
+_AGAIN = 0.2  # until the next alarm: Python drops an exception in a finalizer or in a callback of a weakref
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class TooSlow(AssertionError):
-    """A reader took too long."""
+class TooSlow(BaseException):
+    """A reader took too long. It is no Exception, which a reader may turn into an error of its own."""
 
 
 class TooLarge(AssertionError):
@@ -29,7 +30,7 @@ def watched(size: int, seconds: float = SECONDS) -> Iterator[None]:
     """TooSlow or TooLarge where reading so many bytes costs more than it may."""
     before = _now() if _forgotten() else _most()
     signal.signal(signal.SIGPROF, _stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds, _AGAIN)
     try:
         yield
     finally:

@@ -215,3 +215,14 @@ def test_a_shape_is_known_without_a_walk_through_the_net(monkeypatch):
         x = sg.tanh(x)
     assert static_values.static_value(sg.shape(x), partial=True) == (None, 3)
     assert len(looked_at) < 5
+
+
+def test_long_vectors_are_no_shapes():
+    """Before, a few operations that double a vector took gigabytes while the graph was built."""
+    x = sg.constant([1, 1])
+    for _ in range(21):
+        x = sg.concat([x, x], 0)
+    assert static_values.static_value(x) is None
+    fed = sg.placeholder(sg.int32, [1 << 22])
+    assert static_values.static_value(fed, partial=True) is None
+    assert sg.fill(fed, 1.0).shape.ndims is None

@@ -1,6 +1,7 @@
 """Models that are damaged, hostile, or have what does not exist here: one clear error each."""
 
 import os
+import time
 
 import numpy as np
 import pytest
@@ -89,6 +90,7 @@ def test_tensors_that_do_not_fit():
         lambda t: t.dims.extend([1] * 65),
         lambda t: t.dims.__setitem__(0, -2),
         lambda t: t.dims.append(1 << 62),
+        lambda t: (t.dims.extend([1 << 62, 0]), t.ClearField("raw_data")),
         lambda t: setattr(t, "raw_data", b"abc"),
         lambda t: setattr(t, "data_type", 0),
         lambda t: setattr(t, "data_type", 8),
@@ -101,7 +103,42 @@ def test_tensors_that_do_not_fit():
     sparse = proto.graph.sparse_initializer.add(dims=[1 << 40, 1 << 20])
     sparse.values.CopyFrom(tensor("s", np.float32([1])))
     sparse.indices.CopyFrom(tensor("", np.int64([-1])))
+    refused(proto, "are not those of the shape")
+    del sparse.dims[:]
+    sparse.dims.append(1 << 40)
     refused(proto, "lies outside of the shape")
+
+
+GRAMS = {"pool_int64s": [1, 2], "ngram_counts": [0], "mode": "TF", "max_gram_length": 2, "min_gram_length": 1}
+HUGE = [info("x", "int64", [1 << 40])]
+LONG = [info("x", "float32", [1, 1 << 40, 2])]
+MANY = [info("b", "float32", [1 << 30, 4, 4]), info("x", "float32", [1 << 30, 2, 4])]
+
+
+@pytest.mark.parametrize(
+    ("one", "inputs"),
+    [
+        (node("LRN", "x", "y", size=1 << 40), [info("x", "float32", [1, 2, 3, 3])]),
+        (node("LRN", "x", "y", size=-1), [info("x", "float32", [1, 2, 3, 3])]),
+        (node("Split", "x", "y", num_outputs=1 << 40), F),
+        (node("TfIdfVectorizer", "x", "y", ngram_indexes=[0, 1 << 40], max_skip_count=0, **GRAMS), F),
+        (node("TfIdfVectorizer", "x", "y", ngram_indexes=[0, 1], max_skip_count=1 << 40, **GRAMS), HUGE),
+        (node("LinearAttention", "x x x", "y", q_num_heads=1, kv_num_heads=1), LONG),
+        (node("NonMaxSuppression", "b x n", "y"), MANY),
+    ],
+    ids=lambda value: getattr(value, "op_type", ""),
+)  # fmt: skip
+def test_numbers_that_are_loops_of_a_reader(one, inputs):
+    """A few bytes had the reader build operations without end."""
+    count = [tensor("n", np.int64(3))] if "n" in one.input else []
+    begun = time.process_time()
+    refused(model([one], inputs, Y, count), one.op_type)
+    assert time.process_time() - begun < 2
+
+
+def test_a_sequence_of_many_parts():
+    nodes = [node("SplitToSequence", "x n", "s", axis=0), node("ConcatFromSequence", "s", "y", axis=0)]
+    refused(model(nodes, HUGE, Y, [tensor("n", np.int64(1))]), "too many to be written out")
 
 
 @pytest.mark.parametrize(

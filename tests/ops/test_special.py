@@ -177,3 +177,19 @@ def test_a_square_root_squares_to_its_matrix(kind, rng):
 def test_a_real_matrix_may_have_no_real_square_root():
     assert np.isnan(meaning(ops.matrix_square_root, -np.eye(2))).all()
     np.testing.assert_allclose(meaning(ops.matrix_square_root, -np.eye(2) + 0j), 1j * np.eye(2))
+
+
+def test_trigamma_at_poles_and_near_them():
+    """SciPy's `polygamma(1, x)`, by the formula of reflection near a pole, where it loses digits itself."""
+    poles = np.array([-1.0, -2.0, -1e17, -np.inf, 0.0, -0.0])
+    near = np.array([-1 + 2.0**-20, -7 - 2.0**-16, -40 + 2.0**-10])
+    told = [1099511627778.6445, 4294967299.156733, 1048579.2651836276]
+    for dtype in (np.float64, np.float32):
+        assert np.isposinf(meaning(ops.trigamma, poles.astype(dtype))).all()
+        with sg.Session() as session:
+            assert np.isposinf(session.run(ops.trigamma(sg.constant(poles, dtype)))).all()
+    with sg.Session() as session:
+        fed = sg.placeholder(sg.float64, [None])
+        np.testing.assert_allclose(session.run(ops.trigamma(fed), {fed: near}), told, rtol=1e-14)
+        assert np.isposinf(session.run(ops.trigamma(fed), {fed: poles})).all()
+    np.testing.assert_allclose(meaning(ops.trigamma, near), told, rtol=1e-14)

@@ -83,6 +83,7 @@ def _repeated(entries: dict[bytes, bytes], block: bytes, times: int) -> bytes:
     return _blocks(head, block, handles=[b"\0" + encode_varint(len(head)), *[here] * times])
 
 
+_NONE = {"dim": [{"size": 2**62}, {"size": 2**62}, {"size": 0}]}
 _PART = {"extent": [{"start": 0, "length": 1}]}
 FILES |= makers({
     "bundle: two tensors in one place": _with("b", offset=0),
@@ -96,6 +97,11 @@ FILES |= makers({
     "bundle: many axes": _with(shape={"dim": [{"size": 2**60}] * 5000}),
     "bundle: axes of one": _with(shape={"dim": [{"size": 1}] * 100}, size=4),
     "bundle: truth values of 63 and 128": _with(dtype=10, shape={"dim": [{"size": 8}]}),
+    "bundle: none of very many": _with(shape=_NONE, size=0, crc32c=masked_crc32c(b"")),
+    "bundle: no strings of very many": _with(
+        shape=_NONE, size=4, crc32c=masked_crc32c(masked_crc32c(b"").to_bytes(4, "little")), dtype=7
+    ),
+    "bundle: a part of none of very many": _with(shape=_NONE, slices=[{"extent": [{}] * 3}]),
     "bundle: a resource": _with(dtype=20),
     "bundle: a type that is none": _with(dtype=999),
     "bundle: a data file that is not there": _with(shard_id=1),

@@ -99,7 +99,8 @@ def gradients(
     """
     received: dict[Node, Node] = {}
     for y, seed in zip(ys, seeds, strict=True):
-        weight = Node(np.ones_like(y.value)) if seed is None else seed
+        # A weight that is given becomes an operation of its own, as TensorFlow's `grad_ys` are.
+        weight = Node(np.ones_like(y.value)) if seed is None else Node(seed.value, (seed,), lambda g: (g,))
         assert weight.shape == y.shape, "a weight has the shape of what it weights"
         received[y] = received[y] + weight if y in received else weight
     found: list[Node | None] = [None] * len(xs)

@@ -217,13 +217,15 @@ def test_a_derivative_by_what_a_derivative_is_made_of():
         by_x, by_y = sg.gradients(y, [x, y])
         given = sg.constant([3.0, 4.0, 5.0], sg.float64)
         [weighted] = sg.gradients(y, [y], [sg.sin(given)])
+        [same] = sg.gradients(y, [y], [y])
         zeros = {"unconnected_gradients": "zero"}
         return [
             *sg.gradients(by_x, [x, by_y], **zeros),
             *sg.gradients(weighted, [given, y], **zeros),
+            *sg.gradients(y, [same], **zeros),
         ]
 
-    wanted = [[0, 0, 0], [1, 1, 1], np.cos([3.0, 4.0, 5.0]), [0, 0, 0]]
+    wanted = [[0, 0, 0], [1, 1, 1], np.cos([3.0, 4.0, 5.0]), [0, 0, 0], [0, 0, 0]]
     with sg.Graph().as_default() as graph, whole_derivatives():
         np.testing.assert_allclose(Witness(graph).run(build()), wanted)
     with sg.Session() as session:

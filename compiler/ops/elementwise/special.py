@@ -61,7 +61,7 @@ def _reflected(x: np.ndarray, of_positive: Callable[[np.ndarray], np.ndarray], *
     """A polygamma function of any number from that of positive ones: psi(1 - x) - psi(x) = pi / tan(pi x)."""
     wide = x.astype(np.float64)
     value = of_positive(np.where(wide < 0, 1 - wide, wide))
-    angle = np.pi * wide
+    angle = np.pi * (wide - np.floor(wide + 0.5))  # exact, unlike pi * x near a pole
     below = value - np.pi / np.tan(angle) if order == 0 else np.square(np.pi / np.sin(angle)) - value
     pole = (wide <= 0) & (wide == np.floor(wide))
     return np.where(pole, np.inf if order else np.nan, np.where(wide < 0, below, value)).astype(x.dtype)
@@ -96,8 +96,10 @@ def trigamma(x: Any) -> Any:
     for b in _BERNOULLI[-2::-1]:
         series = square * (series + b)
     total = total + v * (series + 0.5 * v + 1)
-    reflected = math.pi / scalar.sin(math.pi * x)
-    return scalar.select(x < 0, reflected * reflected - total, total)
+    past = x - scalar.floor(x + 0.5)  # exact, unlike pi * x near a pole
+    reflected = math.pi / scalar.sin(math.pi * past)
+    below = scalar.select(scalar.eq(x, scalar.floor(x)), math.inf, reflected * reflected - total)
+    return scalar.select(x < 0, below, total)
 
 
 @elementwise(

@@ -17,7 +17,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bfloat16, bool_, string
 from staticgraph.compiler.graph.errors import InvalidFileError
-from staticgraph.compiler.graph.shapes import MOST_AXES
+from staticgraph.compiler.graph.shapes import MOST_AXES, is_array_shape
 from staticgraph.runtime.files import archive
 from staticgraph.runtime.files.arrays.safetensors import Stored, refuse_strings
 from staticgraph.runtime.files.arrays.unzip import unzip
@@ -72,11 +72,11 @@ def _array(data: memoryview, label: str) -> Stored:
     order, code = told["descr"][:1], told["descr"][1:]
     shape = tuple(int(size) for size in told["shape"].split(",") if size.strip())
     dtype = _KNOWN.get(code)
-    if dtype is None or order not in ("<", ">", "|") or len(shape) > MOST_AXES:
+    if dtype is None or order not in ("<", ">", "|") or not is_array_shape(shape):
         what = "an array of objects, which only code makes" if code[:1] == "O" else f"{told['descr']!r}"
         raise InvalidFileError(f"{label} is {what} of shape {list(shape)[:MOST_AXES]}, which is not read")
     body = data[start + length :]
-    if math.prod(shape) * dtype.size != len(body) or math.prod(n for n in shape if n) >= 2**48:
+    if math.prod(shape) * dtype.size != len(body):
         raise InvalidFileError(f"the size of {label} is not that of its shape, {list(shape)}")
     array = np.frombuffer(body, dtype.numpy.newbyteorder(order)).astype(dtype.numpy, copy=False)
     if dtype is bool_ and array.view(np.uint8).max(initial=0) > 1:

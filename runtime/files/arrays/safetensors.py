@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.dtypes import (
     string,
 )
 from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, misuse
-from staticgraph.compiler.graph.shapes import MOST_AXES
+from staticgraph.compiler.graph.shapes import MOST_AXES, is_array_shape
 from staticgraph.runtime.files.archive import ALIGNMENT
 from staticgraph.runtime.files.strict_json import check, dump, fields, items, parse
 from staticgraph.runtime.memory.aligned import storage_dtype
@@ -121,12 +121,12 @@ def _entry(entry: Any, label: str) -> tuple[int, int, DType, tuple[int, ...]]:
     dtype = _DTYPES.get(entry["dtype"])
     shape = tuple(items(entry["shape"], f"the shape of {label}", int))
     place = items(entry["data_offsets"], f"the place of {label}", int)
-    if dtype is None or len(shape) > MOST_AXES or min(shape, default=0) < 0:
+    if dtype is None or not is_array_shape(shape):
         raise InvalidFileError(
             f"{label} has an impossible type: {entry['dtype']} of shape {list(shape)[:MOST_AXES]}"
         )
     size = math.prod(shape) * dtype.size
-    if len(place) != 2 or place[1] - place[0] != size or math.prod(n for n in shape if n) >= 2**48:
+    if len(place) != 2 or place[1] - place[0] != size:
         raise InvalidFileError(f"the place of {label} is not of the size of its shape")
     return place[0], place[1], dtype, shape
 

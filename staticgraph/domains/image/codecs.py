@@ -59,7 +59,7 @@ def _opened(contents: bytes, *kinds: str) -> Iterator[Any]:
         with image_module.open(io.BytesIO(contents), formats=kinds) as picture:
             _check_size(picture.width, picture.height, 4)
             yield picture
-    except InvalidArgumentError:
+    except (InvalidArgumentError, MemoryError):
         raise
     except image_module.DecompressionBombError as error:
         raise InvalidArgumentError(f"the {kind} file is refused: {error}") from None
@@ -159,7 +159,7 @@ def decode_png(contents: bytes, channels: int = 0, dtype: Any = np.uint8) -> np.
     with _opened(contents, "PNG") as picture:
         if not deep:
             return _pixels(picture, channels)
-        own = decode_deep_png(contents, MAX_ELEMENTS)
+        own = decode_deep_png(contents, _pillow(), MAX_ELEMENTS)
         if own is None:
             return _pixels(picture, channels).astype(np.uint16) * np.uint16(257)
     return _with_channels(own, channels)
@@ -233,7 +233,8 @@ def _of_dtype(pixels: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if pixels.dtype == dtype:
         return pixels
     if dtype.kind == "f":
-        return (pixels / np.iinfo(pixels.dtype).max).astype(dtype)
+        wide = np.float64 if dtype == np.float16 else dtype  # float16 has no number as large as 65535
+        return np.divide(pixels, np.iinfo(pixels.dtype).max, dtype=wide).astype(dtype, copy=False)
     _check(dtype == np.uint16, f"dtype is {dtype}, and must be uint8, uint16 or floating")
     return pixels.astype(np.uint16) * np.uint16(257)
 

@@ -41,6 +41,8 @@ class Inner(Protocol):
 
     def find(self, name: str) -> Value: ...
 
+    def repeat(self, times: int) -> None: ...
+
 
 class Node:
     """A node whose inputs are in the graph already."""
@@ -72,6 +74,15 @@ class Node:
         if name not in self.attributes:
             raise OnnxError(f"it has no attribute {name!r}")
         return self.attributes[name]
+
+    def times(self, count: int) -> range:
+        """Count from 0 up to a number that the file tells, where each becomes operations of its own.
+
+        Raises:
+            OnnxError: The model would become far too many operations.
+        """
+        self.scope.repeat(count)
+        return range(count)
 
     def wants(self, index: int) -> bool:
         """Return True if an output has a name, by which other nodes may use it."""

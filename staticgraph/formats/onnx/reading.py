@@ -75,6 +75,7 @@ class Reading:
         self.functions: dict[_Key, FunctionProto] = {
             (_domain(f.domain), f.name, f.overload): f for f in model.functions
         }
+        self._repeats = 1 << 13
         self._left = 4096 + 64 * (_size(model.graph.node) + sum(_size(f.node) for f in model.functions))
 
     def count(self) -> None:
@@ -82,6 +83,12 @@ class Reading:
         self._left -= 1
         if self._left < 0:
             raise OnnxError("its functions and loops have too many nodes when they are written out")
+
+    def repeat(self, times: int) -> None:
+        """So many turns of loops inside of nodes. OnnxError if they are far too many."""
+        self._repeats -= max(times, 0)
+        if self._repeats < 0:
+            raise OnnxError(f"{times} equal parts of it are too many to be written out")
 
 
 class Scope:
@@ -101,6 +108,10 @@ class Scope:
         self.attributes = attributes  # of the function that the nodes are the body of
         self.calls = calls  # functions that are being expanded, the outermost first
         self.values: dict[str, Value] = {}
+
+    def repeat(self, times: int) -> None:
+        """Count so many turns of a loop inside of a node. OnnxError if they are far too many."""
+        self.reading.repeat(times)
 
     def find(self, name: str) -> Value:
         """The value with a name, None for the empty one."""

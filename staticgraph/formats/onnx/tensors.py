@@ -29,7 +29,7 @@ from staticgraph.compiler.graph.dtypes import (
     uint64,
 )
 from staticgraph.compiler.graph.function import Literal
-from staticgraph.compiler.graph.shapes import MOST_AXES
+from staticgraph.compiler.graph.shapes import MOST_AXES, is_array_shape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.onnx.errors import OnnxError, UnsupportedOnnxError
 from staticgraph.formats.onnx.proto import SparseTensorProto, TensorProto
@@ -82,7 +82,7 @@ def literal_of(proto: TensorProto, external: External | None = None) -> Literal:
     what = f"tensor {proto.name!r}"
     dtype = dtype_of(proto.data_type, what)
     shape = tuple(proto.dims)
-    if len(shape) > MOST_AXES or any(n < 0 for n in shape):
+    if not is_array_shape(shape):
         raise OnnxError(f"{what} has the shape {list(shape)[:MOST_AXES]}")
     count = math.prod(shape)
     if proto.data_location == TensorProto.DataLocation.EXTERNAL:
@@ -115,7 +115,7 @@ def sparse_tensor(proto: SparseTensorProto, external: External | None = None) ->
     flat = places.ndim == 1
     bounds = np.array([math.prod(shape)] if flat else shape)
     rows = places.reshape(-1, 1) if flat else places
-    if any(n < 0 for n in shape) or rows.shape != (*count, len(bounds)) or indices.dtype is not int64:
+    if not is_array_shape(shape) or rows.shape != (*count, len(bounds)) or indices.dtype is not int64:
         raise OnnxError(f"the indices of a sparse tensor are not those of the shape {shape}")
     if ((rows < 0) | (rows >= bounds)).any():
         raise OnnxError(f"an index of a sparse tensor lies outside of the shape {shape}")

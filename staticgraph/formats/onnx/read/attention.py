@@ -252,7 +252,7 @@ def _linear_attention(
     gates = cast(_heads(decay, kept), float32) if decay is not None and "gated" in rule else None
     rates = cast(_per_head(beta), float32) if beta is not None and "delta" in rule else None
     outputs = []
-    for i in range(length):
+    for i in node.times(length):
         key, value = k[:, :, i, :, None], v[:, :, i, None, :]
         if gates is not None:
             state = state * ops.exp(gates[:, :, i, :, None])

@@ -168,7 +168,7 @@ def _batched_scan(node: Node, body: GraphProto, count: int, inputs: Sequence[Ten
     batch = node.sizes(inputs[0])[0]
     made = [
         _scanned(node, body, count, [ops.gather(x, constant(i, int64), axis=0) for x in inputs])
-        for i in range(batch)
+        for i in node.times(batch)
     ]
     return tuple(ops.stack(list(rows), axis=0) for rows in zip(*made, strict=True))
 

@@ -108,7 +108,9 @@ def _split(node: Node, x: Tensor, split: Tensor | None = None) -> tuple[Tensor, 
     axis = node.axis(node.get("axis", 0), x)
     given = node.setting("split", split)
     if given is None:
-        total, count = node.sizes(x)[axis], node.get("num_outputs") or len(node.outputs)
+        total, count = node.sizes(x)[axis], len(node.outputs)
+        if node.get("num_outputs", count) != count:
+            raise OnnxError(f"its num_outputs is {node.get('num_outputs')}, and it has {count} outputs")
         each = -(-total // count)
         given = tuple(max(0, min(each, total - each * i)) for i in range(count))
     return _several(ops.split_v(x, size_splits=given, axis=axis, num_split=len(given)))

@@ -7,6 +7,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.formats.onnx.errors import OnnxError
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, constant, part, permuted, reshape, sizes
 
@@ -91,11 +92,13 @@ def _lrn(node: Node, x: Tensor) -> Tensor:
     )
     before = (size - 1) // 2
     pairs = tuple((before, size - 1 - before) if axis == 1 else (0, 0) for axis in range(rank))
+    if size < 1:
+        raise OnnxError(f"its size is {size}, and must be at least 1")
     squares = ops.pad(x * x, paddings=pairs)
     last = permuted(squares, [0, *range(2, rank), 1])
     count = sizes(x)[1]
     total: Any = None
-    for start in range(size):
+    for start in node.times(size):
         begin, whole = (0,) * (rank - 1) + (start,), [-1] * (rank - 1)
         rows = ops.slice(last, begin=begin, size=(*whole, count))
         total = rows if total is None else total + rows

@@ -70,7 +70,8 @@ def _split(node: Node, x: Tensor, split: Tensor | None = None) -> Value:
         return parts if node.get("keepdims", 1) else [ops.squeeze(part, axis=(axis,)) for part in parts]
     counts = node.ints(split, "split")
     if node.rank(split) == 0:
-        counts = tuple(min(counts[0], total - at) for at in range(0, total, counts[0]))
+        size = counts[0]
+        counts = tuple(min(size, total - size * i) for i in node.times(-(-total // size)))
     made = ops.split_v(x, size_splits=counts, axis=axis, num_split=len(counts))
     return [made] if isinstance(made, Tensor) else list(made)
 

@@ -12,6 +12,9 @@ from staticgraph.formats.onnx.errors import OnnxError
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, constant, reshape, together
 
+_MOST_WINDOWS = 1 << 16  # places of n-grams in a row, which are listed
+_MOST_WEIGHTS = 1 << 26  # n-grams of the pool, times columns of the result
+
 
 @operator("StringConcat")
 def _concat(node: Node, x: Tensor, y: Tensor) -> Tensor:
@@ -101,6 +104,8 @@ def _tf_idf(node: Node, x: Tensor) -> Tensor:
             found = cast(found > constant(0, float32), float32) * constant(weights, float32)
         case "TFIDF":
             found = found * constant(weights, float32)
+    if min(places, default=0) < 0 or len(places) * (max(places) + 1) > _MOST_WEIGHTS:
+        raise OnnxError("its ngram_indexes are negative, or too large for their number")
     spread = np.zeros((len(places), max(places) + 1), np.float32)
     spread[np.arange(len(places)), places] = 1
     made = ops.matmul(found, constant(spread, float32))
@@ -110,10 +115,14 @@ def _tf_idf(node: Node, x: Tensor) -> Tensor:
 def _occurrences(rows: Tensor, length: int, grams: np.ndarray, most: int) -> Tensor:
     """[batch, n-grams]: at how many places of each row each n-gram stands."""
     count, n = grams.shape
+    most = min(most, length) if n > 1 else 0
+    starts = [max(length - (n - 1) * (skip + 1), 0) for skip in range(min(most, _MOST_WINDOWS) + 1)]
+    if sum(starts) > _MOST_WINDOWS:
+        raise OnnxError(
+            f"its rows have {sum(starts)} places for {n} words, and at most {_MOST_WINDOWS} are read"
+        )
     windows = [
-        start + np.arange(n) * (skip + 1)
-        for skip in range((most if n > 1 else 0) + 1)
-        for start in range(length - (n - 1) * (skip + 1))
+        start + np.arange(n) * (skip + 1) for skip, places in enumerate(starts) for start in range(places)
     ]
     if not windows:
         return cast(ops.zeros_like(rows[:, :1]), float32) * constant(np.zeros((1, count)), float32)

@@ -40,8 +40,8 @@ def _non_max_suppression(
     score = constant(-math.inf, float32) if least is None else reshape(least, [])
     count = min(limit, node.sizes(boxes)[1])
     rows = []
-    for image in range(images):
-        for kind in range(classes):
+    for image in node.times(images):
+        for kind in node.times(classes):
             found = non_max_suppression(boxes[image], scores[image, kind], count, share, score)
             chosen = reshape(cast(found, int64), [-1, 1])
             told = constant(np.array([[image, kind]]), int64)

@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler.graph import dtypes
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.shapes import MOST_AXES, is_array_shape
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.formats.tf.messages.tensor import TensorProto, TensorShapeProto
 from staticgraph.formats.tf.messages.types import data_type, dtype_of
@@ -146,9 +147,9 @@ def make_ndarray(tensor: TensorProto) -> np.ndarray:
     """
     kind = dtype_of(tensor.dtype)
     sizes = tuple(dim.size for dim in tensor.tensor_shape.dim)
-    places = math.prod(sizes)
-    if min(sizes, default=0) < 0 or places * kind.size >= _MOST:
-        raise misuse(DecodeError, f"a tensor of shape {list(sizes)} cannot be made")
+    places = math.prod(sizes) if is_array_shape(sizes) else _MOST
+    if places * kind.size >= _MOST:
+        raise misuse(DecodeError, f"a tensor of shape {list(sizes)[:MOST_AXES]} cannot be made")
     if tensor.tensor_content and kind is dtypes.string:
         return _split(tensor.tensor_content, places).reshape(sizes)
     if tensor.tensor_content:

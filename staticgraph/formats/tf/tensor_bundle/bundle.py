@@ -16,7 +16,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, string
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
-from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType
+from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType, is_array_shape
 from staticgraph.formats.tf.messages import wire
 from staticgraph.formats.tf.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
 from staticgraph.formats.tf.messages.tensors import shape_proto
@@ -126,7 +126,7 @@ class Bundle(Mapping[str, Stored]):
 
     def _type(self, name: str, entry: BundleEntryProto) -> tuple[DType, tuple[int, ...]]:
         shape = tuple(dim.size for dim in entry.shape.dim)
-        if len(shape) > MOST_AXES or min(shape, default=0) < 0:
+        if not is_array_shape(shape):
             raise self._damaged(f"{name!r} cannot have the shape {list(shape)[:MOST_AXES]}")
         try:
             return dtype_of(entry.dtype), shape

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidFileError
-from staticgraph.compiler.graph.shapes import MOST_AXES
+from staticgraph.compiler.graph.shapes import MOST_AXES, is_array_shape
 from staticgraph.formats.tf.messages.tensor_bundle import TensorSliceProto
 
 Box = tuple[slice, ...]
@@ -30,8 +30,10 @@ def box(part: TensorSliceProto, shape: Sequence[int]) -> Box:
     >>> box(TensorSliceProto(extent=[{}, {"start": 1, "length": 2}]), (4, 3))
     (slice(0, 4, None), slice(1, 3, None))
     """
-    if len(part.extent) != len(shape) or len(shape) > MOST_AXES:
-        raise InvalidFileError(f"a part has {len(part.extent)} axes and its tensor {len(shape)}")
+    if len(part.extent) != len(shape) or not is_array_shape(shape):
+        raise InvalidFileError(
+            f"a part has {len(part.extent)} axes, its tensor the shape {list(shape)[:MOST_AXES]}"
+        )
     found = []
     for extent, size in zip(part.extent, shape, strict=True):
         begin, length = extent.start, extent.length if _is_bounded(extent) else size
