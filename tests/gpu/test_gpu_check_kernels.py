@@ -67,7 +67,9 @@ def test_patience_does_not_count_the_time_without_a_core(tmp_path, monkeypatch):
     assert not any(isinstance(answer, Broken) for answer in answers.values()), answers
 
 
-@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="Linux tells it, as far as it is built to")
+@pytest.mark.skipif(
+    not Path("/proc/self/schedstat").exists(), reason="Linux tells it, as far as it is built to"
+)
 def test_the_time_without_a_core_is_that_of_the_process():
     assert 0 <= crews.waited_for_a_core(os.getpid()) < time.monotonic()
     assert crews.waited_for_a_core(1 << 30) == 0

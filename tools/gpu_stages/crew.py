@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 MOST = 12  # processes; each has a share of the card
-# Seconds for a task, which for the first one of a process include its start. Those in which a busy machine had
-# no core for it do not count.
+# Seconds for a task, which for the first one of a process include its start. Those in which a busy machine
+# had no core for it do not count.
 PATIENCE = 40.0
 _PROCESSES = multiprocessing.get_context("spawn")  # one that is forked could not use the card
 
