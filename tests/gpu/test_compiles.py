@@ -221,6 +221,27 @@ def open_functions(model: Callable[[], tuple]) -> list[CudaFunction]:
         return [call.function for call in calls]
 
 
+def scales() -> tuple:
+    """Rows of a batch norm's gradient beside a sum over them: five scales for each of 960 columns."""
+    x, d = (sg.placeholder(sg.float32, [None, 960]) for _ in range(2))
+    a, b, c, e, g = (sg.placeholder(sg.float32, [960]) for _ in range(5))
+    fetches = [g * (d - a - (x - b) * c * c * e), sg.reduce_sum(d, 0)]
+    return (
+        fetches,
+        lambda n: (
+            {each: np.ones((n, 960)) for each in (x, d)} | {each: np.ones(960) for each in (a, b, c, e, g)}
+        ),
+    )
+
+
+def test_scales_of_many_columns_are_loaded_for_each_row():
+    """The assembler would keep all of them in registers from one row to the next, and spill most."""
+    with answering(lambda question: False):
+        (function,) = (each for each in open_functions(scales) if each.kind == "rows")
+    assert "anew_in_warp(lane)" in function.body
+    assert not nvrtc.inspect([function], WRITTEN_FOR).usage[function.name].spilled
+
+
 WRITTEN_FOR = "sm_90"  # what kernels are written for
 OTHERS = tuple(a for a in ARCHITECTURES if a != WRITTEN_FOR)
 

@@ -35,6 +35,8 @@ def doing(marks: str, task: str) -> str:
         raise ValueError("this is\nwhy")
     if task == "hangs":
         time.sleep(1000)
+    if task == "short":
+        time.sleep(1.5)
     if task == "once" and not Path(marks, "once").exists():
         Path(marks, "once").touch()
         os._exit(1)
@@ -54,6 +56,23 @@ def test_tasks_are_shared_out_and_what_breaks_a_process_is_told(tmp_path):
         "hangs": "not done after 10 s",
     }
     assert not multiprocessing.active_children()
+
+
+def test_patience_does_not_count_the_time_without_a_core(tmp_path, monkeypatch):
+    """As on a machine with more to do than cores: here, one on which processes wait most of the time."""
+    monkeypatch.setattr(crews, "waited_for_a_core", lambda process: 0.99 * time.monotonic())
+    with crew(partial(doing, str(tmp_path)), 1, patience=1.0) as workers:
+        workers.ask(["short", "a"])
+        answers = dict(workers.answers(time.monotonic() + 120))
+    assert not any(isinstance(answer, Broken) for answer in answers.values()), answers
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/schedstat").exists(), reason="Linux tells it, as far as it is built to"
+)
+def test_the_time_without_a_core_is_that_of_the_process():
+    assert 0 <= crews.waited_for_a_core(os.getpid()) < time.monotonic()
+    assert crews.waited_for_a_core(1 << 30) == 0
 
 
 def test_what_is_asked_for_meanwhile_comes_first(tmp_path):

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,13 @@ def test_a_merged_function_does_what_its_functions_do(host: str, schedule: int):
     Unit([function]).run(function.name, addresses, schedule)
     for one, other in zip(arrays, apart, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_few_blocks_have_all_registers():
+    """If nothing is said on blocks, ptxas keeps to 32 registers and spills the next ones."""
+    assert "__launch_bounds__(64, 1)" in merged(((ADD.function,), (TALL.function,))).text
+    dense = replace(TALL.function, blocks_per_core=4)
+    assert "__launch_bounds__(64, 4)" in merged(((ADD.function,), (dense,))).text
 
 
 def test_shared_memory_is_counted():

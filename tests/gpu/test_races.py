@@ -69,6 +69,17 @@ WRONG = {
 }
 
 
+# Errors that are no races: a block reads shared memory that it has not written, or that is of no array.
+UNWRITTEN = {
+    "reads `row` at .*, where its block has not written": ROW.format("y[threadIdx.x] = 1.0f;").replace(
+        "row[threadIdx.x] =", "if (threadIdx.x) row[threadIdx.x] ="
+    )
+    + "__syncthreads(); y[threadIdx.x] = row[threadIdx.x];",
+    "changes `count` at": "SG_SHARED(int, count, 1); __syncthreads(); atomicAdd(count, 1);",
+    "reads shared memory of no array": ROW.format("__syncthreads(); y[threadIdx.x] = row[64 + threadIdx.x];"),
+}
+
+
 def function_of(body: str) -> CudaFunction:
     two = any(word in body for word in ("blockIdx", "atomic"))
     return call("races", [X, Y], body, (1 + two, 1, 1), (64, 1, 1), meets="sync" in body).function
@@ -77,7 +88,9 @@ def function_of(body: str) -> CudaFunction:
 @pytest.fixture(scope="module")
 def unit(host: str) -> Unit:
     """All functions of this file: a compiler takes its time to start."""
-    return Unit([function_of(body) for body in (*RIGHT.values(), *WRONG.values())], RACES)
+    return Unit(
+        [function_of(body) for body in (*RIGHT.values(), *WRONG.values(), *UNWRITTEN.values())], RACES
+    )
 
 
 def run(unit: Unit, body: str) -> None:
@@ -95,6 +108,12 @@ def test_threads_that_wait_or_stay_apart_do_not_race(unit: Unit, what: str):
 def test_a_race_is_found_in_any_order_of_threads(unit: Unit, what: str):
     with pytest.raises(RuntimeError, match=f"a race: .*({what})"):
         run(unit, WRONG[what])
+
+
+@pytest.mark.parametrize("what", UNWRITTEN)
+def test_shared_memory_is_read_where_the_block_has_written(unit: Unit, what: str):
+    with pytest.raises(RuntimeError, match=f"thread .* of block .* {what}"):
+        run(unit, UNWRITTEN[what])
 
 
 def test_cooperating_threads_do_not_race(host: str):

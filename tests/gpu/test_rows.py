@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
+from staticgraph.compiler.codegen.cuda.vectors import write_columns
 from staticgraph.compiler.graph.dtypes import (
     DType,
     bfloat16,
@@ -23,9 +25,9 @@ from staticgraph.compiler.graph.dtypes import (
     uint8,
 )
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Index, Load, Reduce
+from staticgraph.compiler.kernel.expr import Const, Index, Load, Local, Reduce
 from staticgraph.compiler.kernel.lower_reductions import Nest
-from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Store, Update
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.loops import check, emitted, floats, kinds, loops, text
@@ -202,6 +204,21 @@ def test_blocks_that_share_a_multiprocessor(columns: int, bounds: str):
     rows = (float32, (4096, columns))
     for (kernel,) in (loops(softmax, rows), loops(losses, rows, (int32, (4096,)))):
         assert f"__launch_bounds__({bounds})" in text(emitted(kernel))
+
+
+@pytest.mark.parametrize(("count", "told"), [(9, False), (64, True)])
+def test_a_long_sum_of_a_column_is_loaded_a_few_elements_at_a_time(count: int, told: bool):
+    """The compiler would load all 64 before it adds the first, and spill them."""
+    lane, n, total = Index("v", 4), Index("n", count), Local("total", float32)
+    load = Load("x", (n * 4 + lane,), float32)
+    body = (
+        Let(total, Const(0.0, float32)),
+        Loop(n, (Update(total, scalar.add(total, load)),)),
+        Store("y", (lane,), total),
+    )
+    writer = CudaWriter({"x": Buffer(float32, (count * 4,)), "y": Buffer(float32, (4,), written=True)})
+    write_columns(writer, body, lane)
+    assert ("#pragma unroll 8\n  for (int n" in writer.text) == told, writer.text
 
 
 def test_one_barrier_for_all_that_is_reduced_together():

@@ -22,7 +22,9 @@ MOST_FIRST = 10.0  # seconds until the first step of a model is done
 
 def run(setting: Setting) -> None:
     """The stage."""
-    with setting.driver() as driver, tempfile.TemporaryDirectory() as empty, sg.options(cache_dir=empty):
+    # The cache may still be written to while its folder is removed.
+    folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    with setting.driver() as driver, folder as empty, sg.options(cache_dir=empty):
         for name in STEPS:
             if setting.within(name, 4):
                 with setting.findings.trying(name):
@@ -47,7 +49,7 @@ def _built(setting: Setting, driver: Driver, name: str) -> None:
     findings.measured(f"{name}: loaded from an image", 1e3 * took, "ms", text=f"{len(image) / 1024:.0f} KiB")
     if not setting.small:
         needs = nvrtc.inspect(functions, driver.card.architecture).usage
-        spilling = {kernel: use.spilled for kernel, use in needs.items() if use.spilled}
+        spilling = {kernel: use.spilled for kernel, use in needs.items() if use.spills}
         most_registers = max(use.registers for use in needs.values())
         what = f"at most {most_registers} registers; spilled: {spilling or 'nothing'}"
         findings.check(f"{name}: no kernel spills", not spilling, what)

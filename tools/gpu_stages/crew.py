@@ -14,16 +14,27 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 MOST = 12  # processes; each has a share of the card
-PATIENCE = 40.0  # seconds for a task, which for the first one of a process include its start
+# Seconds for a task, which for the first one of a process include its start. Those in which a busy machine
+# had no core for it do not count.
+PATIENCE = 40.0
 _PROCESSES = multiprocessing.get_context("spawn")  # one that is forked could not use the card
 
 
 def processes() -> int:
     """Return the number of processes for this machine, which has other stages to run beside them."""
     return min(MOST, -(-3 * (os.cpu_count() or 1) // 4))
+
+
+def waited_for_a_core(process: int) -> float:
+    """Return the seconds that a process was ready to run and did not, as Linux tells them; elsewhere 0."""
+    try:
+        return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):  # another system, or the process has ended
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +54,16 @@ class _Member:
     since: float = 0.0
 
     def give(self, task: Any) -> None:
-        self.task, self.since = task, time.monotonic()
+        self.task, self.since = task, self._time()
         with suppress(OSError):  # of a process that has ended, which shows when its answer is looked for
             self.connection.send(task)
+
+    def taken(self) -> float:
+        """Return the seconds since it was given its task, without those in which it waited for a core."""
+        return self._time() - self.since
+
+    def _time(self) -> float:
+        return time.monotonic() - waited_for_a_core(self.process.pid)
 
     def end(self) -> None:
         self.process.kill()
@@ -78,8 +96,9 @@ class Crew:
                 member = self._idle.pop() if self._idle else self._started()
                 self._busy.append(member)
                 member.give(self._waiting.popleft())
-            latest = min([until, *(member.since + self._patience for member in self._busy)])
-            ready = set(wait([m.connection for m in self._busy], max(0.0, latest - time.monotonic())))
+            left = min(self._patience - member.taken() for member in self._busy)
+            seconds = min(left, until - time.monotonic())
+            ready = set(wait([m.connection for m in self._busy], max(0.0, seconds)))
             for member in list(self._busy):
                 if (answer := self._answer(member, member.connection in ready)) is not None:
                     self._busy.remove(member)
@@ -110,7 +129,7 @@ class Crew:
     def _answer(self, member: _Member, ready: bool) -> Any:
         """Return the answer of a process, or why it never will give one; None as long as that is open."""
         if not ready:
-            late = time.monotonic() - member.since > self._patience
+            late = member.taken() > self._patience
             return Broken(f"not done after {self._patience:.0f} s") if late else None
         try:
             return member.connection.recv()

@@ -34,7 +34,7 @@ def run(setting: Setting) -> None:
 
 
 def _both(setting: Setting, name: str) -> None:
-    with tempfile.TemporaryDirectory() as empty:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as empty:
         cold = _first(setting, name, empty)
         most = None if setting.small else MOST_REMEMBERED
         setting.findings.measured(

@@ -22,6 +22,10 @@ from functools import lru_cache
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, Parameter, indented
 
+# Merged functions have few blocks, and registers for all of them. If nothing is said on blocks, NVIDIA's
+# compiler may spill a register where it could take eight more.
+ONE_BLOCK = 1
+
 Lanes = tuple[tuple[CudaFunction, ...], ...]
 
 
@@ -90,7 +94,7 @@ def merged(lanes: Lanes) -> CudaFunction:
         functions[0].block,
         any(len(lane) > 1 for lane in lanes) or any(f.meets for f in functions),
         declared=shared_by(lanes),
-        blocks_per_core=max((f.blocks_per_core or 0 for f in functions), default=0) or None,
+        blocks_per_core=max(f.blocks_per_core or ONE_BLOCK for f in functions),
         before=tuple(definitions),
     )
 

@@ -129,6 +129,14 @@ SG_INLINE int anew(int x) {
 #endif
   return x;
 }
+/* The same for the assembler as well, which sees through `anew`. All threads of the warp must call it. */
+SG_INLINE int anew_in_warp(int x) {
+#ifndef SG_HOST
+  return __shfl_sync(SG_FULL, x, threadIdx.x % 32);
+#else
+  return x;
+#endif
+}
 SG_INLINE uint64_t wide_mul(uint32_t a, uint32_t b) { return uint64_t(__umulhi(a, b)) << 32 | a * b; }
 template <class T> SG_INLINE T wrap_neg(T a) { return wrap_sub(T(0), a); }
 template <class T> SG_INLINE T wrap_abs(T a) { return a < T(0) ? wrap_neg(a) : a; }

@@ -26,6 +26,9 @@ from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.strides import aligned, reached
 from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, Update, updated
 
+# Iterations that the compiler may unroll altogether, and how many at a time it unrolls of more. It would load
+# for all of 64 before the first sum, and run out of registers.
+_UNROLLED, _AT_ONCE = 16, 8
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -109,6 +112,8 @@ class _Column:
                     self.store(stmt)
                 case Loop(index, inside):
                     n = writer.name("n")
+                    if not isinstance(index.extent, int) or index.extent > _UNROLLED:
+                        writer.line(f"#pragma unroll {_AT_ONCE}")
                     with writer.block(f"for ({index_type(index)} {n} = 0; {n} < {index.extent}; ++{n})"):
                         writer.bind_index(index, n)
                         self.write(inside)

@@ -29,6 +29,7 @@ _WHEELS = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 _LIBRARY = re.compile(r"libnvrtc\.so\.\d+|libnvrtc\.dylib|nvrtc64_\d+_\d+\.dll")
 _ENTRY = re.compile(r"Compiling entry function '(\w+)'")
 _SHOWN = 10  # lines of a log
+_GIVEN_AWAY = 64  # bytes, written and read: eight registers
 
 
 class CompileError(RuntimeError):
@@ -48,14 +49,20 @@ class Usage:
     spilled: int
     shared: int
 
+    @property
+    def spills(self) -> bool:
+        """True if registers ran out. The compiler gives some away to have room for one more block."""
+        return self.spilled > _GIVEN_AWAY
+
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """Functions compiled for an architecture, with what there is to read about them."""
+    """Functions compiled for an architecture, with what there is to read about them: `log` has warnings."""
 
     image: bytes
     ptx: str
     usage: dict[str, Usage]
+    log: str
 
 
 def compile(functions: Sequence[CudaFunction], architecture: str) -> bytes:
@@ -79,7 +86,7 @@ def inspect(functions: Sequence[CudaFunction], architecture: str) -> Inspection:
     options = [*OPTIONS, "--ptxas-options=-v"]
     with _compiled(_library(), source(functions), architecture, options) as program:
         ptx, log = (program(part).rstrip(b"\0").decode() for part in ("PTX", "ProgramLog"))
-        return Inspection(program("CUBIN"), ptx, usage(log))
+        return Inspection(program("CUBIN"), ptx, usage(log), log)
 
 
 def usage(log: str) -> dict[str, Usage]:

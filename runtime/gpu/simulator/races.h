@@ -1,4 +1,5 @@
-// Data races of the threads of a launch, found by construction: no order of threads has to show them.
+// Data races of the threads of a launch, found by construction: no order of threads has to show them. Beside
+// them, reads of shared memory that the block has not written, and accesses past the end of shared arrays.
 //
 // The compiler of the host calls a function before each load and store (-fsanitize=thread, without its library).
 // Of each byte is kept who read it, wrote it, or changed it atomically of late. Two accesses race if one of
@@ -12,6 +13,7 @@
 namespace simt {
 static inline void races_begin() {}
 static inline void races_next_block(uint64_t) {}
+static inline void races_after_block() {}
 static inline void races_at_barrier() {}
 static inline void races_in_warp(unsigned) {}
 static inline void races_copy(const void*, const void*, unsigned, unsigned) {}
@@ -41,6 +43,7 @@ static Line** lines;  // a hash table whose places follow each other
 static size_t room, used;
 static unsigned now_block, now_barriers, meetings[MOST_THREADS / WARP];
 static uintptr_t image_start, image_end, stack_end;
+static char first_misuse[MESSAGE];  // of shared memory, in this launch
 
 SIMT_UNSEEN static int find_image(dl_phdr_info* info, size_t, void*) {
   const uintptr_t here = reinterpret_cast<uintptr_t>(&lines);
@@ -59,6 +62,7 @@ SIMT_UNSEEN static int find_image(dl_phdr_info* info, size_t, void*) {
 SIMT_UNSEEN static void races_begin() {
   if (!image_end) dl_iterate_phdr(find_image, nullptr);
   stack_end = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  first_misuse[0] = 0;
 }
 
 SIMT_UNSEEN static void races_at_barrier() {
@@ -154,6 +158,29 @@ SIMT_UNSEEN static void describe_race(uintptr_t address, Access kind, const Past
        now.thread, now.block, does[kind], where, now.code, past.thread, past.block, did, past.code);
 }
 
+// The shared array with a byte; null between two of them.
+SIMT_UNSEEN static const char* shared_array_at(size_t place) {
+  for (unsigned i = 0; i < shared_count; i++)
+    if (place >= shared_arrays[i].start && place < shared_arrays[i].end) return shared_arrays[i].name;
+  return nullptr;
+}
+
+// An access of shared memory that is of no array, or of what the block has not written.
+SIMT_UNSEEN static void note_misuse(uintptr_t address, Access kind, const Place& place, const Past& now) {
+  static const char* const does[] = {"reads", "changes", "writes"};
+  const char* const name = shared_array_at(address - reinterpret_cast<uintptr_t>(shared_memory));
+  const bool is_written = kind == WRITE || place.write.code || place.changes[LAST].code;
+  if (first_misuse[0] || (name && is_written)) return;
+  snprintf(first_misuse, MESSAGE, "thread %u of block %u %s %s%s%s at +0x%x%s", now.thread, now.block, does[kind],
+           name ? "`" : "shared memory", name ? name : " of no array", name ? "`" : "", now.code,
+           name ? ", where its block has not written" : "");
+}
+
+// A race is the better message: who writes too late has not written before.
+SIMT_UNSEEN static void races_after_block() {
+  if (first_misuse[0]) fail("%s", first_misuse);
+}
+
 SIMT_UNSEEN static bool is_of_fiber(uintptr_t address) {
   return stacks && address - reinterpret_cast<uintptr_t>(stacks) < MOST_THREADS * STACK;
 }
@@ -185,6 +212,7 @@ SIMT_UNSEEN static void look(const void* memory, size_t size, Access kind, void*
       if (!past && kind != CHANGE) past = unordered(place.changes, RANKS, now), did = "changed";
       if (!past && kind != READ) past = unordered(place.reads, RANKS, now), did = "read";
       if (past) return describe_race(address, kind, *past, did, now);
+      if (is_shared(address)) note_misuse(address, kind, place, now);
       if (kind == WRITE) place.write = now;
       else keep(kind == READ ? place.reads : place.changes, now);
       address += line.grain;

@@ -392,6 +392,7 @@ static const char* launch(const Launcher& what, const unsigned* grid, const unsi
     if (meets) run_block();
     else what.all_of_block(given);
     check_shared();
+    races_after_block();
   }
   if (!message[0]) return nullptr;
   fibers = 0;  // some are in the middle of the function

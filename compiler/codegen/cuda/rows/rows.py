@@ -138,13 +138,13 @@ class RowWriter:
                 writer.line(f"const {kind} row = {mine};")
             writer.bind_index(row, "row")
             if not self.once:
-                self.lane_anew()
+                self.lane_anew("anew_in_warp" if sharing.spills_scales(self.program) else "anew")
             yield
 
-    def lane_anew(self) -> None:
+    def lane_anew(self, function: str = "anew") -> None:
         """From here on, what is computed from columns is not what was computed before."""
         self.lane = self.writer.name("lane")
-        self.writer.line(f"const int {self.lane} = anew(lane);")
+        self.writer.line(f"const int {self.lane} = {function}(lane);")
 
     def statement(self, stmt: Stmt) -> None:
         """Write a statement that runs once per row: in all threads, but a store only in the first one."""

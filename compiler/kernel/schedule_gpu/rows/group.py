@@ -70,8 +70,27 @@ class Sharing:
         The compiler must be told this number. Otherwise it may choose a number that leaves a thread too few
         registers.
         """
-        room = next(room for most, room in _REGISTERS if self.registers <= most)
-        return min(max(1, REGISTERS // (room * self.threads)), BLOCKS)
+        return min(max(1, REGISTERS // (self.room * self.threads)), BLOCKS)
+
+    @property
+    def room(self) -> int:
+        """Registers that a thread gets."""
+        return next(room for most, room in _REGISTERS if self.registers <= most)
+
+    def spills_scales(self, program: RowProgram) -> bool:
+        """True if a thread has too few registers for what it loads for its columns in every row, as scales.
+
+        The assembler would load all of that once, before the first row, and spill it.
+        """
+        scales = {
+            (e, sweep.columns): _words(e.dtype) * self.rounds(sweep) * sweep.width
+            for sweep in program.sweeps
+            for e in reached(sweep.body)
+            if isinstance(e, Load)
+            and not program.buffers[e.buffer].local
+            and program.row not in free_indices(e)
+        }
+        return self.registers + sum(scales.values()) > self.room
 
     @property
     def warps(self) -> int:
