@@ -291,11 +291,20 @@ class _SumLoop:
 
     def _steps(self, k: Number, count: int, rows: range, sums: list[str]) -> list[str]:
         """`count` steps from `k` on, without a loop."""
+        return self._from(self._place(k), count, rows, sums)
+
+    def _place(self, k: Number) -> list[str]:
+        """The addresses of the streams at step `k`."""
+        return self._moved(self._at, [self._w.mul(k, s.k[self._level]) for s in self._tile.streams])
+
+    def _moved(self, at: Sequence[str], ways: Sequence[Number]) -> list[str]:
+        """The addresses of the streams some elements after `at`."""
+        streams = zip(at, ways, self._tile.streams, strict=True)
+        return [self._w.address(pointer, way, stream.dtype) for pointer, way, stream in streams]
+
+    def _from(self, here: Sequence[str], count: int, rows: range, sums: list[str]) -> list[str]:
+        """`count` steps from the addresses `here` on, without a loop."""
         w = self._w
-        here = [
-            w.address(pointer, w.mul(k, stream.k[self._level]), stream.dtype)
-            for pointer, stream in zip(self._at, self._tile.streams, strict=True)
-        ]
         if not self._innermost:
             return _SumLoop(w, self._tile, self._level + 1, here, self._none_empty).products(rows, sums)
         for u in range(count):
@@ -305,12 +314,22 @@ class _SumLoop:
     def _rounds(
         self, start: Number, stop: Number, count: int, rows: range, sums: list[str], shift: Number = 0
     ) -> list[str]:
-        """A loop whose rounds are `count` steps each."""
+        """A loop whose rounds are `count` steps each. Addresses are carried, as the best form is known here.
 
-        def body(k: Number, values: list[str]) -> list[str]:
-            return self._steps(self._w.add(shift, k), count, rows, values)
+        LLVM sees no pattern in them: its search for another form takes longer than all of the rest.
+        """
+        w, first = self._w, self._place(self._w.add(shift, start))
+        ways = [w.mul(count, stream.k[self._level]) for stream in self._tile.streams]
+        kinds = [*self._kinds, *["ptr"] * len(first)]
 
-        return self._repeat(start, stop, count, body, sums)
+        def body(_: Number, values: list[str]) -> list[str]:
+            here = values[len(sums) :]
+            if here != first:
+                here = [w.value(f"freeze ptr {pointer}") for pointer in here]
+            following = self._from(here, count, rows, values[: len(sums)])
+            return [*following, *self._moved(here, ways)]
+
+        return w.repeat(start, stop, count, body, list(zip(kinds, [*sums, *first], strict=True)))[: len(sums)]
 
     def _rounds_if_any(
         self, start: Number, stop: Number, count: int, rows: range, sums: list[str]
