@@ -70,6 +70,11 @@ class Epilogue:
         """Their names, in the order of `accesses`."""
         return tuple([f"%e{n}" for n in range(len(self.accesses))])
 
+    @property
+    def begins(self) -> bool:
+        """True if something is computed in front of all loops."""
+        return bool(self._constants)
+
     def begin(self, w: GemmWriter, cursor: Cursor) -> Cursor:
         """Compute what is the same for all elements, in front of all loops: where it lies from there on."""
         c = self._contraction
