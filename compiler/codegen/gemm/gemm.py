@@ -40,9 +40,10 @@ from staticgraph.compiler.codegen.gemm.dot import dot_sums
 from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
 from staticgraph.compiler.codegen.gemm.grid import nanoseconds, picoseconds
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
-from staticgraph.compiler.codegen.gemm.micro_kernel import Spans, Stream, Tile, column_sums, micro_kernel
+from staticgraph.compiler.codegen.gemm.micro_kernel import column_sums, micro_kernel
 from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, plan
+from staticgraph.compiler.codegen.gemm.register_tile import Spans, Stream, Tile
 from staticgraph.compiler.codegen.gemm.rows import row_sums
 from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.split_k import (
