@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.cpu.llvm.batch import BatchWriter
     from staticgraph.runtime.cpu.llvm.objects import ObjectWriter
 
-_FORMAT = "2"  # part of every key: raise it when objects of equal text would differ
+_FORMAT = "3"  # part of every key: raise it when objects of equal text would differ
 _LOCK = forks.patient(threading.RLock())  # of all that LLVM does in threads other than those of CompileAhead
 _OBJECTS: dict[str, bytes] = {}  # by symbol
 OBJECTS_LIMIT = 4096  # of them: programs that meet ever new shapes must not fill the memory

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from staticgraph.compiler.codegen.gemm import micro_kernel as contraction_kernel
+from staticgraph.compiler.codegen.gemm import register_tile
 from staticgraph.compiler.codegen.gemm.choice import Choice
 from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.gemm.pack_narrow_panels import slots
@@ -88,7 +88,7 @@ def test_rows_share_vectors_at_the_end_of_panels(size, vector_bytes, dtype, rng,
         return run(c, arrays, vector_bytes)["c"], sum(text.count(" = select <") for text in texts)
 
     shared, more = result()
-    monkeypatch.setattr(contraction_kernel, "slots", lambda rows, pieces, lanes: slots(rows, pieces, 0))
+    monkeypatch.setattr(register_tile, "slots", lambda rows, pieces, lanes: slots(rows, pieces, 0))
     alone, fewer = result()
     np.testing.assert_array_equal(shared.view(np.uint8), alone.view(np.uint8))
     assert fewer < more

@@ -86,5 +86,6 @@ def by_rows(c: Contraction, most: int, few: Sequence[Phase], many: Sequence[Phas
         w.either(w.value(f"icmp sle i64 {w.number(rows)}, {most}"), partial(does, one), partial(does, other))
         at_few, at_many = (1 if phase is None else phase.chunks for phase in (one, other))
         reads = None if one is not None or other is None else other.reads
-        phases.append(Phase(w.finish(parameters(c)), at_few + (at_many - at_few) * is_many, reads))
+        code = replace(w.finish(parameters(c)), plain=True)
+        phases.append(Phase(code, at_few + (at_many - at_few) * is_many, reads))
     return tuple(phases)

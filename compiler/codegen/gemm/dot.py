@@ -7,7 +7,7 @@ small and a has many rows, transpose_b.py does turn it around.
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.gemm.micro_kernel import Stream, Tile
+from staticgraph.compiler.codegen.gemm.register_tile import Stream, Tile
 from staticgraph.compiler.codegen.gemm.tiles import PanelRun, TilePiece, Tiling, balanced, panels, piece_width
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.text import memory_type, suffix, vector

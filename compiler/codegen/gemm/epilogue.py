@@ -12,8 +12,9 @@ from dataclasses import replace
 from functools import partial
 
 from staticgraph.compiler.codegen.gemm.loops import Cursor, open_sizes
-from staticgraph.compiler.codegen.gemm.micro_kernel import Finish, Stream, Sums, Tile, read_lanes
+from staticgraph.compiler.codegen.gemm.micro_kernel import Finish, Sums, read_lanes
 from staticgraph.compiler.codegen.gemm.prefetch import Later
+from staticgraph.compiler.codegen.gemm.register_tile import Stream, Tile
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
@@ -69,6 +70,11 @@ class Epilogue:
     def pointers(self) -> tuple[str, ...]:
         """Their names, in the order of `accesses`."""
         return tuple([f"%e{n}" for n in range(len(self.accesses))])
+
+    @property
+    def begins(self) -> bool:
+        """True if something is computed in front of all loops."""
+        return bool(self._constants)
 
     def begin(self, w: GemmWriter, cursor: Cursor) -> Cursor:
         """Compute what is the same for all elements, in front of all loops: where it lies from there on."""

@@ -40,9 +40,10 @@ from staticgraph.compiler.codegen.gemm.dot import dot_sums
 from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
 from staticgraph.compiler.codegen.gemm.grid import nanoseconds, picoseconds
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
-from staticgraph.compiler.codegen.gemm.micro_kernel import Spans, Stream, Tile, column_sums, micro_kernel
+from staticgraph.compiler.codegen.gemm.micro_kernel import column_sums, micro_kernel
 from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, plan
+from staticgraph.compiler.codegen.gemm.register_tile import Spans, Stream, Tile
 from staticgraph.compiler.codegen.gemm.rows import row_sums
 from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.split_k import (
@@ -55,7 +56,7 @@ from staticgraph.compiler.codegen.gemm.split_k import (
 )
 from staticgraph.compiler.codegen.gemm.tiles import VALID, Along, PanelRun, TileRun
 from staticgraph.compiler.codegen.gemm.transpose_b import turned
-from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
+from staticgraph.compiler.codegen.gemm.writer import UNOPTIMIZED, GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import MANY, Size
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit, Slices, closed, count
@@ -169,7 +170,15 @@ class _Generator:
             if index is not None and index in variable:
                 guarded = partial(w.when_less, span.start, span.stop, guarded)
         guarded()
-        return Phase(w.finish(parameters(c)), used_chunks(c, grid))
+        code = w.finish(parameters(c), attributes="nounwind" if self._computes else UNOPTIMIZED)
+        return Phase(code, used_chunks(c, grid))
+
+    @property
+    def _computes(self) -> bool:
+        """True if the function itself packs or computes, rather than only call micro-kernels."""
+        p = self._plan
+        packs = any(x is not None and not x.shared for x in (p.a, None if p.first_packs else p.b))
+        return packs or self._epilogue.begins
 
     def _open_counts(self) -> list[Number]:
         """The number of parts of each open dimension of the chunks: values of an index, panels, tiles."""

@@ -17,16 +17,15 @@ from staticgraph.compiler.codegen.gemm.pack_narrow_panels import (
     PanelSlot,
     apart,
     repeated,
-    slots,
     together,
 )
 from staticgraph.compiler.codegen.gemm.prefetch import Later, ask
-from staticgraph.compiler.codegen.gemm.tiles import VALID, TilePiece
+from staticgraph.compiler.codegen.gemm.register_tile import Spans, Stream, Tile, moves, steps
+from staticgraph.compiler.codegen.gemm.tiles import TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.text import memory_type, vector
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import Size
-from staticgraph.compiler.support.dataclass import dataclass
 
 # In one round of the innermost loop, about: so many hide what the loop itself costs, more are more code
 # for LLVM and no gain. A loop of a few steps does more in a round, since it does not pay for itself.
@@ -39,101 +38,7 @@ _ROW_STEPS = 4  # of the sum, at least, between asking for rows that are read la
 WIDE = 'noinline nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 
 Sums = Mapping[tuple[int, int], str]  # by row and number of the piece
-Spans = tuple[tuple[int, int], ...]
 Finish = Callable[[GemmWriter, Sums], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """Strides of an operand or of the partial sums, in elements.
-
-    There is one for each row, one for each lane, and one for a step of each index of the sum.
-    """
-
-    dtype: DType
-    row: Number
-    lane: Number
-    k: tuple[Number, ...] = ()
-    padded: bool = False  # whole vectors may be read and written where only some lanes exist
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """Computation of a micro-kernel.
-
-    `extents` are those of the indices of the sum, outermost first; an extent that is None is an argument of
-    the call. Along the indices in `inside`, only some rows have products: for each value, those from the
-    first to before the last. `partial` is the memory of unfinished sums; None if every call finishes its
-    sums. `extra` are further pointers, those of the epilogue first. `later` is prefetched meanwhile,
-    arrays of as many rows side by side. `lanes` is the number of lanes of a register. If `packed` is given,
-    the elements of b that the tile reads are copied there for the tiles after this one. If `asked`, these
-    elements may have been prefetched already. If it is the `last` tile, there is one at most, of few rows.
-    """
-
-    dtype: DType
-    rows: int
-    pieces: tuple[TilePiece, ...]
-    a: Stream
-    b: Stream
-    extents: tuple[int | None, ...]
-    partial: Stream | None
-    extra: tuple[str, ...]
-    lanes: int
-    inside: tuple[tuple[int, Spans], ...] = ()
-    later: tuple[Later, ...] = ()
-    packed: Stream | None = None
-    asked: bool = False
-    last: bool = False
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Of the function: operands, further pointers, how many lanes exist and extents if they are known at
-        the call; partial sums, first and last block.
-        """
-        counts = (f"i64 {steps(level)}" for level, extent in enumerate(self.extents) if extent is None)
-        blocks = ("ptr %sums", "i1 %first", "i1 %last") if self.partial else ()
-        packed = ("ptr noalias %packed",) if self.packed else ()
-        pointers = (f"ptr {name}" for name in self.extra)
-        valid = (f"i64 {VALID}",) if any(piece.valid == VALID for piece in self.pieces) else ()
-        return "ptr noalias %a", "ptr noalias %b", *packed, *pointers, *valid, *counts, *blocks
-
-    @property
-    def streams(self) -> tuple[Stream, ...]:
-        """Operands that move along with the steps of the sum, and the packed copy of b, if there is one."""
-        return self.a, self.b, *((self.packed,) if self.packed else ())
-
-    @property
-    def columns(self) -> int:
-        """Their number."""
-        return self.pieces[-1].stop
-
-    @property
-    def places(self) -> list[tuple[int, int]]:
-        """Row and number of the piece of each partial sum."""
-        return [(i, j) for i in range(self.rows) for j in range(len(self.pieces))]
-
-    @property
-    def kinds(self) -> list[str]:
-        """The LLVM types of the partial sums."""
-        return [vector(memory_type(self.dtype), self.pieces[j].width) for _, j in self.places]
-
-    @property
-    def slots(self) -> tuple[PanelSlot, ...]:
-        """The accumulators. Rows share some of them where only a moves along the rows, and all rows take
-        part in every step.
-        """
-        shared = not (moves(self.a.lane) or moves(self.b.row) or self.inside)
-        return slots(self.rows, self.pieces, self.lanes if shared else 0)
-
-
-def moves(stride: Number) -> bool:
-    """Return True unless a stride is 0. An open one is taken to be another number."""
-    return not isinstance(stride, int) or stride != 0
-
-
-def steps(level: int) -> str:
-    """The parameter that holds the extent of an index of the sum."""
-    return f"%steps{level}"
 
 
 def micro_kernel(
@@ -291,11 +196,20 @@ class _SumLoop:
 
     def _steps(self, k: Number, count: int, rows: range, sums: list[str]) -> list[str]:
         """`count` steps from `k` on, without a loop."""
+        return self._from(self._place(k), count, rows, sums)
+
+    def _place(self, k: Number) -> list[str]:
+        """The addresses of the streams at step `k`."""
+        return self._moved(self._at, [self._w.mul(k, s.k[self._level]) for s in self._tile.streams])
+
+    def _moved(self, at: Sequence[str], ways: Sequence[Number]) -> list[str]:
+        """The addresses of the streams some elements after `at`."""
+        streams = zip(at, ways, self._tile.streams, strict=True)
+        return [self._w.address(pointer, way, stream.dtype) for pointer, way, stream in streams]
+
+    def _from(self, here: Sequence[str], count: int, rows: range, sums: list[str]) -> list[str]:
+        """`count` steps from the addresses `here` on, without a loop."""
         w = self._w
-        here = [
-            w.address(pointer, w.mul(k, stream.k[self._level]), stream.dtype)
-            for pointer, stream in zip(self._at, self._tile.streams, strict=True)
-        ]
         if not self._innermost:
             return _SumLoop(w, self._tile, self._level + 1, here, self._none_empty).products(rows, sums)
         for u in range(count):
@@ -305,12 +219,22 @@ class _SumLoop:
     def _rounds(
         self, start: Number, stop: Number, count: int, rows: range, sums: list[str], shift: Number = 0
     ) -> list[str]:
-        """A loop whose rounds are `count` steps each."""
+        """A loop whose rounds are `count` steps each. Addresses are carried, as the best form is known here.
 
-        def body(k: Number, values: list[str]) -> list[str]:
-            return self._steps(self._w.add(shift, k), count, rows, values)
+        LLVM sees no pattern in them: its search for another form takes longer than all of the rest.
+        """
+        w, first = self._w, self._place(self._w.add(shift, start))
+        ways = [w.mul(count, stream.k[self._level]) for stream in self._tile.streams]
+        kinds = [*self._kinds, *["ptr"] * len(first)]
 
-        return self._repeat(start, stop, count, body, sums)
+        def body(_: Number, values: list[str]) -> list[str]:
+            here = values[len(sums) :]
+            if here != first:
+                here = [w.value(f"freeze ptr {pointer}") for pointer in here]
+            following = self._from(here, count, rows, values[: len(sums)])
+            return [*following, *self._moved(here, ways)]
+
+        return w.repeat(start, stop, count, body, list(zip(kinds, [*sums, *first], strict=True)))[: len(sums)]
 
     def _rounds_if_any(
         self, start: Number, stop: Number, count: int, rows: range, sums: list[str]

@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from staticgraph.compiler.codegen.abi import Phase
 from staticgraph.compiler.codegen.gemm.chunks import IndexRange, chunks_wanted, cut, each_panel
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
-from staticgraph.compiler.codegen.gemm.micro_kernel import Stream, read_lanes
+from staticgraph.compiler.codegen.gemm.micro_kernel import read_lanes
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan
+from staticgraph.compiler.codegen.gemm.register_tile import Stream
 from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.tiles import PanelRun, TilePiece, pages_apart
 from staticgraph.compiler.codegen.gemm.transpose import turn

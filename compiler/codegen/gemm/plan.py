@@ -12,7 +12,6 @@ from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import Grid, OpenPart
 from staticgraph.compiler.codegen.gemm.dot import MOST_ROWS, dot_tiling
 from staticgraph.compiler.codegen.gemm.grid import COLUMN_CHUNKS, grid_of
-from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
 from staticgraph.compiler.codegen.gemm.packed_operands import (
     SAME_SETS,
     TURNS,
@@ -21,6 +20,7 @@ from staticgraph.compiler.codegen.gemm.packed_operands import (
     rows_share_lines,
 )
 from staticgraph.compiler.codegen.gemm.prefetch import Later
+from staticgraph.compiler.codegen.gemm.register_tile import Stream
 from staticgraph.compiler.codegen.gemm.rows import row_tiling, rows_pay
 from staticgraph.compiler.codegen.gemm.scratch import Packed, Scratch, numbers, overlaps
 from staticgraph.compiler.codegen.gemm.tiles import (

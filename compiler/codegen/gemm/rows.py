@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from staticgraph.compiler.codegen.gemm.micro_kernel import Stream, Tile, column_sums
+from staticgraph.compiler.codegen.gemm.micro_kernel import column_sums
+from staticgraph.compiler.codegen.gemm.register_tile import Stream, Tile
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece, TileRun, Tiling, panels, row_products
 from staticgraph.compiler.codegen.gemm.transpose import transpose
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter

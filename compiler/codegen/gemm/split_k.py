@@ -15,8 +15,9 @@ from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.chunks import ChunkPart, Grid, OpenPart, chunks_wanted
 from staticgraph.compiler.codegen.gemm.grid import nanoseconds, open_chunks
-from staticgraph.compiler.codegen.gemm.micro_kernel import Tile, read_lanes, steps, unless_empty
+from staticgraph.compiler.codegen.gemm.micro_kernel import read_lanes, unless_empty
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan
+from staticgraph.compiler.codegen.gemm.register_tile import Tile, steps
 from staticgraph.compiler.codegen.gemm.scratch import Scratch
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.graph.sizes import NOMINAL, AnySize, at_least, at_most, several

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 
-from staticgraph.compiler.codegen.gemm.micro_kernel import WIDE, Stream, read_lanes
+from staticgraph.compiler.codegen.gemm.micro_kernel import WIDE, read_lanes
+from staticgraph.compiler.codegen.gemm.register_tile import Stream
 from staticgraph.compiler.codegen.gemm.tiles import VALID, TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.text import Code, memory_type, vector

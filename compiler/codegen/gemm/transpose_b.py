@@ -11,7 +11,7 @@ from dataclasses import replace
 from staticgraph.compiler.codegen.abi import Phase
 from staticgraph.compiler.codegen.gemm.chunks import chunks_wanted, cut
 from staticgraph.compiler.codegen.gemm.loops import Cursor, open_sizes, parameters
-from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
+from staticgraph.compiler.codegen.gemm.register_tile import Stream
 from staticgraph.compiler.codegen.gemm.scratch import aligned
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece, row_products
 from staticgraph.compiler.codegen.gemm.transpose import turn

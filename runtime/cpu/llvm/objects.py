@@ -43,6 +43,10 @@ class ObjectWriter:
         self, triple: str, cpu: str, features: str, linked: bool = False, plain: bool = False
     ) -> None:
         reloc, model = ("pic", "default") if linked else ("static", "jitdefault")
+        if plain and not linked and "windows" not in triple:
+            # Short calls, which the linker leads to what is far: LLVM's quick way of choosing instructions
+            # knows no others, and such code hardly has anything else.
+            reloc, model = "pic", "small"
         self.machine = llvm.Target.from_triple(triple).create_target_machine(
             cpu=cpu,
             features=features,
