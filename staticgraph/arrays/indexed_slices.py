@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Operators
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 __all__ = ["IndexedSlices", "IndexedSlicesValue"]
@@ -69,7 +70,9 @@ class IndexedSlices(Operators):
             raise misuse(
                 ValueError, f"{self.name}: without a dense_shape these slices cannot be made into a tensor"
             )
-        return ops.scatter_nd(ops.expand_dims(self.indices, axis=-1), self.values, shape=self.dense_shape)
+        with counted_as(self.graph, 5):  # a number of rows, and a segment sum
+            at = ops.expand_dims(self.indices, axis=-1)
+            return ops.scatter_nd(at, self.values, shape=self.dense_shape)
 
     def components(self) -> list[Tensor]:
         """The tensors that these slices consist of."""

@@ -36,6 +36,10 @@ from staticgraph.differentiation.reachability import differentiable_inputs, sour
 _START = 3  # the shape of a y, a one, and the y's shape filled with ones
 _ROWS_JOINED = 4  # values and indices of rows, each joined along an axis
 _ROWS_SPREAD = 5  # the number of rows of the whole, and a segment sum
+# Inputs with a cotangent, if others than here; TensorFlow goes on with zeros for features of an activation.
+_PLACES: dict[str, list[int]] = {
+    "StopGradient": [], "Print": [0], "ReluGrad": [0, 1], "Relu6Grad": [0, 1], "LeakyReluGrad": [0, 1],
+}  # fmt: skip
 _CAPTURED = 6  # of a tensor that a branch uses: zeros for the other branch, and a merge
 
 Parts = dict[Tensor, dict[Any, bool]]  # by tensor: what it receives, by where from; if that is rows of it
@@ -83,7 +87,7 @@ class _Walk:
         between = _between(received, xs, inside)
         for op in sorted(between, key=lambda each: each.id, reverse=True):
             rows = [self._total(received, t) for t in op.outputs]
-            goes_on = any(t.op in between for t in op.all_inputs) and not any(t in stops for t in op.outputs)
+            goes_on = any(t.op in between for t in _values(op)) and not any(t in stops for t in op.outputs)
             if goes_on and any(t in received for t in op.outputs):
                 self._pass(op, received, any(rows), between)
 
@@ -99,7 +103,7 @@ class _Walk:
         return 0 < rows == len(parts)
 
     def _pass(self, op: Operation, received: Parts, rows: bool, between: Collection[Operation]) -> None:
-        places = [] if op.type == "StopGradient" else list(differentiable_inputs(op))
+        places = _PLACES[op.type] if op.type in _PLACES else list(differentiable_inputs(op))
         wanted = [n for n in places if op.tensors[n].op in between]
         if regions := regions_of(op):
             if op.definition.name == "while_region":
@@ -209,6 +213,11 @@ def _gates(parts: int) -> int:
     return parts + 1 if parts > 1 else 0
 
 
+def _values(op: Operation) -> Iterable[Tensor]:
+    """Return the inputs of an operation whose values count; where a derivative begins, y is only a shape."""
+    return op.tensors[1:] if op.definition.name == "seed" else op.all_inputs
+
+
 def _between(ys: Iterable[Tensor], xs: Collection[Tensor], inside: bool) -> set[Operation]:
     """Return the operations on ways of floating tensors from one of `xs` to one of `ys`, both included.
 
@@ -224,11 +233,11 @@ def _between(ys: Iterable[Tensor], xs: Collection[Tensor], inside: bool) -> set[
         op = stack.pop()
         if op not in seen:
             seen.add(op)
-            stack += () if inside and op in ends else [t.op for t in op.all_inputs]
+            stack += () if inside and op in ends else [t.op for t in _values(op)]
     reached = set(xs)
     found = set()
     for op in sorted(seen, key=lambda each: each.id):
-        if op in ends or any(t in reached for t in op.all_inputs):
+        if op in ends or any(t in reached for t in _values(op)):
             reached.update(t for t in op.outputs if t.dtype.is_differentiable)
             found.add(op)
     return found

@@ -149,6 +149,26 @@ def _resize_nearest(made: Derivatives, op: Operation) -> Count:
     return (2 if shape is not None and None not in shape[1:3] else 6), 1, False
 
 
+def _matrix_set_diag(made: Derivatives, op: Operation) -> Count:
+    return (3 if all(t.type.is_static for t in op.tensors[:2]) else 21), 2, False
+
+
+def _matrix_diag_part(made: Derivatives, op: Operation) -> Count:
+    rows, columns = (op.tensors[0].type.shape or (None, None))[-2:]
+    return (2 if rows is None or rows != columns else 1), 1, False
+
+
+def _eigen(made: Derivatives, op: Operation) -> Count:
+    return (24 if op.attrs.get("compute_v", True) else 14), 1, False
+
+
+def _singular_values(made: Derivatives, op: Operation) -> Count:
+    if not op.attrs.get("compute_uv", True):
+        return 4, 1, False
+    rows, columns = (op.tensors[0].type.shape or (None, None))[-2:]
+    return (54 if rows == columns else 62), 1, False
+
+
 _BROADCAST_ALWAYS = _fixed(12, 2)
 RULES: dict[str, Callable[[Derivatives, Operation], Count]] = {
     "Add": _add, "AddV2": _add, "BiasAdd": _fixed(1, 2), "Sub": _subtract, "Mul": _multiply, "Pow": _power,
@@ -171,5 +191,21 @@ RULES: dict[str, Callable[[Derivatives, Operation], Count]] = {
     "AvgPool": _fixed(2), "L2Loss": _fixed(1), "FusedBatchNormV3": _fused_batch_norm,
     "ResizeNearestNeighbor": _resize_nearest, "SoftmaxCrossEntropyWithLogits": _fixed(8, 2),
     "SparseSoftmaxCrossEntropyWithLogits": _fixed(4), "TensorArrayReadV3": _fixed(3),
-    "TensorArrayWriteV3": _fixed(3, 2),
+    "TensorArrayWriteV3": _fixed(3, 2), "Asinh": _fixed(2), "Acosh": _fixed(2), "Atanh": _fixed(5),
+    "BesselI0e": _fixed(5), "BesselI1e": _fixed(17), "FloorMod": _fixed(10, 2), "Atan2": _fixed(8, 2),
+    "Igamma": _fixed(19, 2), "Igammac": _fixed(21, 2), "Polygamma": _fixed(9), "SegmentMax": _fixed(10),
+    "SegmentMin": _fixed(10), "UnsortedSegmentMax": _fixed(25), "UnsortedSegmentMin": _fixed(25),
+    "UnsortedSegmentProd": _fixed(34), "Real": _fixed(2), "Imag": _fixed(2), "ComplexAbs": _fixed(6),
+    "Angle": _fixed(8), "Complex": _fixed(9, 2), "FFT": _fixed(10), "FFT2D": _fixed(10), "FFT3D": _fixed(10),
+    "IFFT": _fixed(13), "IFFT2D": _fixed(13), "IFFT3D": _fixed(13), "RFFT": _fixed(49), "IRFFT": _fixed(44),
+    "BroadcastTo": _fixed(4), "Roll": _fixed(2), "MatrixSetDiag": _matrix_set_diag,
+    "MatrixDiagPart": _matrix_diag_part, "Print": _fixed(0), "Cholesky": _fixed(33),
+    "MatrixDeterminant": _fixed(8), "LogMatrixDeterminant": _fixed(7), "MatrixSolve": _fixed(3, 2),
+    "MatrixTriangularSolve": _fixed(6, 2), "SelfAdjointEigV2": _eigen, "Svd": _singular_values,
+    "Qr": _fixed(27), "MatrixSquareRoot": _fixed(119), "MatrixExponential": _fixed(199),
+    "Cross": _fixed(2, 2), "ExtractImagePatches": _fixed(97), "CropAndResize": _fixed(3, 2),
+    "Dilation2D": _fixed(2, 2), "AvgPool3D": _fixed(2), "TanhGrad": _fixed(5, 2),
+    "SigmoidGrad": _fixed(6, 2), "ReluGrad": _fixed(4, 2), "Relu6Grad": _fixed(4, 2),
+    "EluGrad": _fixed(6, 2), "SeluGrad": _fixed(6, 2), "SqrtGrad": _fixed(5, 2), "RsqrtGrad": _fixed(6, 2),
+    "ReciprocalGrad": _fixed(5, 2), "InvGrad": _fixed(5, 2), "LeakyReluGrad": _fixed(4, 2),
 }  # fmt: skip

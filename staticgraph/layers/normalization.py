@@ -40,6 +40,8 @@ class BatchNormalization(Layer):
     a list of several axes, the weights have the rank of the input, and size 1 along all other axes.
     """
 
+    _weights_in_order = ("gamma", "beta")
+
     def __init__(
         self,
         axis: Any = -1,
@@ -97,8 +99,12 @@ class BatchNormalization(Layer):
         if len(size) > 1:  # as in TF1, with the other axes
             sizes = dict(zip(self._axes, size, strict=True))
             size = [sizes.get(axis, 1) for axis in range(rank)]
-        self.gamma = self.add_weight("gamma", size, **self.gamma_options) if self.scale else None
-        self.beta = self.add_weight("beta", size, **self.beta_options) if self.center else None
+        self.gamma = self.beta = None
+        for name in self._weights_in_order:
+            options, wanted = (
+                (self.gamma_options, self.scale) if name == "gamma" else (self.beta_options, self.center)
+            )
+            setattr(self, name, self.add_weight(name, size, **options) if wanted else None)
         followed = partial(self.add_weight, trainable=False, aggregation=VariableAggregation.MEAN)
         scope = get_variable_scope()
         partitioner = scope.partitioner

@@ -415,7 +415,8 @@ class variable_scope:
             prefix = graph.get_name_scope()
             prefix = f"{prefix}/" if prefix else ""
         else:
-            short = target if isinstance(target, str) else target.name.split("/")[-1]
+            # The name of the operations is made unique by itself, as TensorFlow does.
+            short = self._default_name if self._target is None else _last_part(self._target)
             prefix = entered.enter_context(graph.name_scope(short)) if short else ""
         return prefix if isinstance(target, str) else target.original_name_scope
 
@@ -449,6 +450,10 @@ class variable_scope:
 
     def __exit__(self, *error: Any) -> None:
         self._open.pop().close()
+
+
+def _last_part(target: str | VariableScope) -> str:
+    return target if isinstance(target, str) else target.name.split("/")[-1]
 
 
 def _nested(inner: Callable[..., Any], outer: Callable[..., Any]) -> Callable[..., Any]:

@@ -70,8 +70,8 @@ def test_a_normalizer_takes_the_place_of_the_biases():
     layers.fully_connected(x, 2, scope="a", **normalizer)
     assert names(tf.global_variables()) == [
         "a/weights",
-        "a/BatchNorm/gamma",
         "a/BatchNorm/beta",
+        "a/BatchNorm/gamma",
         "a/BatchNorm/moving_mean",
         "a/BatchNorm/moving_variance",
     ]

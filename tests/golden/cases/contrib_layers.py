@@ -2,7 +2,7 @@
 
 from tests.golden.cases.recurrent import contrib, network, waves
 from tests.golden.draws import ints, real
-from tests.golden.runner import error, value
+from tests.golden.runner import answer, error, value
 
 
 def layer(label, build, sizes):
@@ -33,6 +33,29 @@ def separable(tf, L, x, **options):
 
 
 IMAGES, VOLUMES = (2, 4, 3, 6), (2, 3, 4, 4, 2)
+
+
+def order_of_the_variables_of_normalizers(tf):
+    """Names of all variables of batch_norm, which is TensorFlow's core layer in some cases only."""
+    rows, images = tf.placeholder(tf.float32, [None, 4]), tf.placeholder(tf.float32, [None, 4, 4, 3])
+    for updates in (tf.GraphKeys.UPDATE_OPS, None):
+        for x in (rows, images):
+            contrib(tf).layers.batch_norm(x, scale=True, updates_collections=updates)
+    tf.layers.batch_normalization(images)
+    return [v.name for v in tf.global_variables()]
+
+
+def names_of_fused_cells(tf):
+    """Names of the variables of several fused cells, one of which is used again."""
+    rnn, x = contrib(tf).rnn, tf.placeholder(tf.float32, [5, 2, 4])
+    cells = [rnn.LSTMBlockFusedCell(3) for _ in range(3)]
+    cells[1] = rnn.TimeReversedFusedRNN(cells[1])
+    with tf.variable_scope("in"):
+        for cell in (*cells, cells[0]):
+            cell(x, dtype=tf.float32)
+    rnn.LSTMBlockFusedCell(2)(x, dtype=tf.float32, scope="here")
+    return [v.name for v in tf.global_variables()]
+
 
 CASES = [
     layer("instance_norm", normalized, IMAGES),
@@ -99,4 +122,6 @@ CASES = [
         ),
         (2, 3, 4, 3, 2),
     ),
+    answer("order of the variables of normalizers", order_of_the_variables_of_normalizers),
+    answer("names of fused cells", names_of_fused_cells),
 ]

@@ -210,6 +210,20 @@ def gradient_names(tf):
     ]
 
 
+def default_names_beside_taken_names(tf):
+    """Names of operations and variables, where other operations have a default name in another case."""
+    x = tf.zeros([3])
+    mean = tf.reduce_mean(x)
+    tf.identity(x, name="LSTM")
+    made = [mean.name]
+    for _ in range(2):
+        tf.metrics.mean(mean)
+        tf.metrics.accuracy(x, x)
+        with tf.variable_scope(None, "lstm") as scope:
+            made += [tf.get_variable("v", [2]).name, tf.identity(x).name, scope.original_name_scope]
+    return made + [v.name for v in tf.local_variables()]
+
+
 CASES = [
     [answer(name, names(lambda tf, x, y, name=name: [getattr(tf, name)(x, y)])) for name in BINARY],
     [answer(name, names(lambda tf, x, y, name=name: [getattr(tf, name)(x)])) for name in UNARY],
@@ -466,4 +480,5 @@ CASES = [
             )
         ],
     ),
+    answer("default names beside taken names", default_names_beside_taken_names),
 ]

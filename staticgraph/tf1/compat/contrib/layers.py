@@ -170,6 +170,12 @@ def channel_order(data_format: str | None) -> str:
     )
 
 
+class _ShiftFirst(BatchNormalization):
+    """The layer with the order of variables that TensorFlow has where it does not use this layer."""
+
+    _weights_in_order = ("beta", "gamma")
+
+
 @add_arg_scope
 def batch_norm(
     inputs: Any,
@@ -210,7 +216,11 @@ def batch_norm(
     initial |= param_initializers or {}
     regular = param_regularizers or {}
     with opened_layer(scope, "BatchNorm", inputs, reuse, variables_collections) as opened:
-        layer = BatchNormalization(
+        # A matrix is normalized as pictures of one pixel are, whose moving variance is that of a sample.
+        as_pictures = fused is not False and inputs.shape.ndims == 2 and not renorm and adjustment is None
+        in_updates = updates_collections == sg.GraphKeys.UPDATE_OPS
+        kind = BatchNormalization if in_updates and not as_pictures else _ShiftFirst
+        layer = kind(
             1 if first else -1,
             decay,
             epsilon,
@@ -231,14 +241,11 @@ def batch_norm(
             _scope=opened,
             _reuse=reuse,
         )
-        # A matrix is normalized as pictures of one pixel are, whose moving variance is that of a sample.
-        as_pictures = fused is not False and inputs.shape.ndims == 2 and not renorm and adjustment is None
         outputs = layer(_one_pixel(inputs, first) if as_pictures else inputs, training=is_training)
         outputs = sg.reshape(outputs, sg.shape(inputs)) if as_pictures else outputs
-        in_updates = updates_collections == sg.GraphKeys.UPDATE_OPS
         if fused is not False and (as_pictures or not in_updates):
             branches = (5 if in_updates else 4) if isinstance(is_training, sg.Tensor) else 0
-            count_more(outputs.graph, branches or (-3 if is_training is True else 0))
+            count_more(outputs.graph, branches or (-3 if is_training else -1))
         if updates_collections != sg.GraphKeys.UPDATE_OPS:
             outputs = _move_updates(layer.updates, updates_collections, outputs)
         if activation_fn is not None:
@@ -256,7 +263,7 @@ def _move_updates(updates: list[Any], collections: Any, outputs: Any) -> Any:
     """Takes updates out of UPDATE_OPS, into other collections, or else into what computes `outputs`."""
     waiting = sg.get_collection_ref(sg.GraphKeys.UPDATE_OPS)
     waiting[:] = [op for op in waiting if not any(op is update for update in updates)]
-    if collections:
+    if collections or not updates:
         for update in updates:
             sg.add_to_collections(collections, update)
         return outputs

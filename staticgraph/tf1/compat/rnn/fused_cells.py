@@ -84,8 +84,9 @@ class LSTMBlockFusedCell(FusedRNNCell):
     def _run(self, inputs: Any, initial_state: Any, dtype: Any, sequence_length: Any, scope: Any) -> Any:
         if initial_state is not None:
             initial_state = LSTMStateTuple(*initial_state)
+        self._cell._open_scope(scope)  # a new name for each layer, which the loop's scope would forget
         run = FusedRNNCellAdaptor(self._cell, use_dynamic_rnn=True)
-        return run(inputs, initial_state, dtype, sequence_length, scope or sg.get_variable_scope())
+        return run(inputs, initial_state, dtype, sequence_length, sg.get_variable_scope())
 
 
 class TimeReversedFusedRNN(FusedRNNCell):
