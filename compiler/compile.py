@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol
 
 from staticgraph.compiler.capture.step import Step
@@ -317,8 +317,11 @@ def is_shown(kernel: tuple[object, ...]) -> bool:
     return watching is not None and watching.first(kernel)
 
 
+_text = cache(repr)  # of a processor, for each kernel
+
+
 def _from(kept: KernelCache, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
-    name = digest(repr(target), structure_of(work))
+    name = digest(_text(target), structure_of(work))
     found = kept.read(name) if observation() is None else None
     if found is None:
         found = _generated(work, target, kept.best if target.tuned else None)

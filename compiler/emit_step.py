@@ -244,7 +244,7 @@ class _Assembly:
     def cost(self) -> float:
         """The estimated time of all of it."""
         costs = {each.entry.name: each.cost for each in self.inner}
-        return sum(k.cost for k in self.kernels) + sum(_cost(s, costs) for s in self.segments)
+        return sum([k.cost for k in self.kernels]) + sum([_cost(s, costs) for s in self.segments])
 
 
 def _instructions(program: Program) -> Iterable[Instruction | Begin | Complete]:

@@ -168,7 +168,7 @@ NUMBERS = {stage.name: number for number, stage in enumerate(STAGES, 1)}
 
 def part(name: str) -> tuple[Stage, ...]:
     """Return the stages of one part of the compiler, in order."""
-    return tuple(stage for stage in STAGES if stage.part == name)
+    return tuple([stage for stage in STAGES if stage.part == name])
 
 
 def describe() -> str:

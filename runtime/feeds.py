@@ -37,7 +37,7 @@ def feed_tensors(graph: Graph, feed_dict: Mapping[Any, Any] | None) -> dict[Tens
 
 def _parts(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
     """Single keys with their values. A tuple, nested at will, is for several tensors that go together."""
-    if hasattr(key, "feed_parts"):
+    if hasattr(type(key), "feed_parts"):  # its class, since tensors look for methods in a table
         yield from key.feed_parts(value)
     elif isinstance(key, tuple):
         if not isinstance(value, list | tuple | np.ndarray) or len(value) != len(key):

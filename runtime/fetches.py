@@ -68,7 +68,7 @@ class Fetches:
             named = {k: self._parse(v) for k, v in item.items()}
             kind: Any = type(item)
             return lambda values: kind((k, p(values)) for k, p in named.items())
-        if hasattr(item, "fetch_parts"):
+        if _is_composite(item):
             tensors, make = item.fetch_parts()
             parts = [self._parse(t) for t in tensors]
             return lambda values: make([p(values) for p in parts])
@@ -99,7 +99,12 @@ _FLAT: dict[type, ResultForm] = {list: ResultForm.LIST, tuple: ResultForm.TUPLE}
 
 
 def _has_parts(item: Any) -> bool:
-    return isinstance(item, list | tuple | Mapping) or hasattr(item, "fetch_parts")
+    return isinstance(item, list | tuple | Mapping) or _is_composite(item)
+
+
+def _is_composite(item: Any) -> bool:
+    """Return True for one that is several tensors. Its class says so: tensors look for methods in a table."""
+    return hasattr(type(item), "fetch_parts")
 
 
 def flat(item: Any) -> bool:

@@ -1,6 +1,6 @@
 """The system's driver for NVIDIA GPUs.
 
-Each session on a machine asks for it, most of them in vain: it lies outside of `gpu/`, which they need not import.
+Every session asks for it, most of them in vain. So it is not a part of `gpu/`, which these need not import.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class OpenShapes:
     @property
     def count(self) -> int:
         """Number of open sizes."""
-        return sum(isinstance(n, Size) for row in self.rows for n in row)
+        return len([n for row in self.rows for n in row if isinstance(n, Size)])
 
     def values(self, rows: Sequence[Sequence[int]]) -> dict[str, int] | None:
         """Return the values of the symbols in a run with such shapes and contents; None if there are none."""

@@ -230,7 +230,7 @@ class RegionSegment:
     @property
     def chunks(self) -> tuple[int, ...]:
         """Maximum number of chunks of each phase."""
-        return tuple(sum(part.chunks for part in parts) for parts in self.phases)
+        return tuple([sum([part.chunks for part in parts]) for parts in self.phases])
 
     def small(self, phase: int) -> Size | None:
         """The picoseconds of a phase for several threads that may turn out to be too few for that.
@@ -252,7 +252,7 @@ class RegionSegment:
     @property
     def parallel(self) -> bool:
         """True if several threads can work on the region at the same time."""
-        return any(chunks > 1 for chunks in self.chunks)
+        return max(self.chunks, default=0) > 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def partition(function: Function, merging: bool = True) -> tuple[list[Group], De
         if node.op.name in ("constant", "parameter", "unset"):
             continue
         wanted = demands.get(node.outputs[0], {})
-        is_result = any(v in results for v in node.outputs)
+        is_result = not results.isdisjoint(node.outputs)
         if is_result:
             why = "it is a result of the run"
         else:
@@ -126,9 +126,9 @@ def obstacle(node: Node, wanted: dict[Group, dict[Demand, None]], cheap: bool) -
         full = wide and amount((node, group.root, *group.members)) > MEMBER_LIMIT
         if full or len(group.members) >= MEMBER_LIMIT:
             return f"a kernel that reads it has about {MEMBER_LIMIT} operations in it already"
-        if any(d.at is None for d in at):
+        if None in [d.at for d in at]:
             return "what reads it takes whole tensors"
-        if any(d.operand for d in at) and not formula.is_copy:
+        if not formula.is_copy and True in [d.operand for d in at]:
             return "a product reads its operands from memory"
         if group.root.op.statements is not None and not _streams_into(node, formula, group.root):
             return f"{group.root.op.name} cannot compute it where it reads it"

@@ -60,7 +60,7 @@ def template(node: Node) -> Template:
     """The template of a node that has an element formula."""
     found = node.formula
     if found is None:
-        inputs, attrs = tuple(v.type for v in node.inputs), tuple(node.attrs.items())
+        inputs, attrs = tuple([v.type for v in node.inputs]), tuple(node.attrs.items())
         output = node.outputs[0].type
         try:
             found = node.formula = _template(node.op, inputs, output, attrs, _answers(*inputs, output))
@@ -93,7 +93,7 @@ def _template(
     answers: Answer | None,
 ) -> Template:
     assert op.element is not None, op
-    at = tuple(Index(f"@{d}", n) for d, n in enumerate(output.static_shape))
+    at = tuple([Index(f"@{d}", n) for d, n in enumerate(output.static_shape)])
     with answering(answers):
         value = widened(simplify_index(op.element(at, *_views(inputs), **dict(attrs))))
     return Template(at, value, tuple(walk(value)))
@@ -269,15 +269,18 @@ def _bound(template: Template) -> tuple[tuple[Index, ...], dict[Expr, int], list
     """
     known = template.value.known
     if "bound" not in known:
-        axes = dict.fromkeys(a for e in template.order if isinstance(e, Reduce) for a in e.axes)
+        axes = dict.fromkeys([a for e in template.order if isinstance(e, Reduce) for a in e.axes])
         loads: dict[Expr, int] = {
             e: int(e.buffer[1:]) for e in template.order if isinstance(e, Load) and e.buffer.startswith("?")
         }
-        order = walk(*(e for load in loads for e in load.children))
-        depends = any(isinstance(e, (Load, Reduce)) for e in order)
+        order = walk(*[e for load in loads for e in load.children])
+        depends = not _DEPENDS.isdisjoint(map(type, order))
         known["bound"] = tuple(axes), loads, None if depends else order
     found: tuple[tuple[Index, ...], dict[Expr, int], list[Expr] | None] = known["bound"]
     return found
+
+
+_DEPENDS = {Load, Reduce}
 
 
 def domain_of(value: Value) -> tuple[Index, ...]:

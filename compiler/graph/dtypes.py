@@ -49,7 +49,7 @@ class DType:
         "is_bool",
         "is_complex",
         "is_differentiable",
-        "_hash",
+        "__hash__",
     )
 
     def __init__(self, name: str, numpy: Any, size: int, kind: str) -> None:
@@ -64,7 +64,9 @@ class DType:
         self.is_complex = kind == "complex"
         self.is_differentiable = kind in ("float", "complex")
         # Equal to that of the `numpy.dtype` that this type is equal to; NumPy has none for bfloat16.
-        self._hash = hash(name if name == "bfloat16" else self.numpy)
+        # A method in C, since tables by dtype are asked all the time.
+        hashed = hash(name if name == "bfloat16" else self.numpy)
+        self.__hash__ = hashed.__int__  # type: ignore[method-assign]
 
     @property
     def as_numpy_dtype(self) -> type:
@@ -148,9 +150,6 @@ class DType:
         if isinstance(other, DType) or other is None:
             return self is other
         return _found(other) is self
-
-    def __hash__(self) -> int:
-        return self._hash
 
     def __repr__(self) -> str:
         return f"sg.{self.name}"

@@ -236,7 +236,8 @@ class Graph(Feedable):
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         """The tensor or operation that `obj` is or names."""
-        obj = obj.to_tensor() if hasattr(obj, "to_tensor") else obj
+        if not isinstance(obj, Tensor | Operation) and hasattr(obj, "to_tensor"):
+            obj = obj.to_tensor()
         if isinstance(obj, str):
             if ":" in obj and allow_tensor:
                 return self.get_tensor_by_name(obj)

@@ -8,7 +8,7 @@ arithmetic is made of the same expressions, with dtype int64.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 from weakref import ReferenceType, _remove_dead_weakref  # type: ignore[attr-defined]
 
@@ -357,20 +357,21 @@ def unknown(what: str, root: Expr) -> list[Expr]:
     return list(done)
 
 
-def missing(root: Expr, known: Container[Any], operands: Callable[[Expr], Sequence[Expr]]) -> Iterator[Expr]:
-    """Yield the expressions that must become known before `root`, and `root` itself, each after its operands.
-
-    The caller makes an expression known before it asks for the next one.
-    """
+def missing(root: Expr, known: Container[Any], operands: Callable[[Expr], Sequence[Expr]]) -> list[Expr]:
+    """Return what must become known before `root`, and `root` itself, each expression after its operands."""
+    found: dict[Expr, None] = {}
     stack = [root]
     while stack:
-        node = stack[-1]
-        if node in known:
+        node, waiting = stack[-1], len(stack)
+        if node not in found and node not in known:
+            for operand in reversed(operands(node)):
+                if operand not in found and operand not in known:
+                    stack.append(operand)
+        if len(stack) == waiting:
             stack.pop()
-        elif waiting := [x for x in operands(node) if x not in known]:
-            stack += reversed(waiting)
-        else:
-            yield stack.pop()
+            if node not in known:
+                found[node] = None
+    return list(found)
 
 
 def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
@@ -410,6 +411,8 @@ def free_indices(expr: Expr) -> frozenset[Index]:
 def _free(node: Expr) -> frozenset[Index]:
     if isinstance(node, Index):
         return frozenset((node,))
+    if not node.children:
+        return frozenset()
     below = [free for c in node.children if (free := c.known["free"])]
     found: frozenset[Index] = below[0].union(*below[1:]) if below else frozenset()
     return found.difference(node.axes) if isinstance(node, Reduce) else found

@@ -289,12 +289,12 @@ def rewrite(body: tuple[Stmt, ...], change: Callable[[Expr], Expr]) -> tuple[Stm
             case Loop(share=share):
                 return replace(stmt, body=rewrite(stmt.body, change), share=_changed(share, change))
             case Update(_, Scalar(op, args, dtype), combine) if combine is not None:
-                return replace(stmt, value=Scalar(op, tuple(change(a) for a in args), dtype))
+                return replace(stmt, value=Scalar(op, tuple(map(change, args)), dtype))
             case Let() | Update():
                 return replace(stmt, value=change(stmt.value))
             case Store(buffer, at, value):
-                return Store(buffer, tuple(change(a) for a in at), change(value))
+                return Store(buffer, tuple(map(change, at)), change(value))
             case While() | If():
                 return replace(stmt, condition=change(stmt.condition), body=rewrite(stmt.body, change))
 
-    return tuple(rewritten(stmt) for stmt in body)
+    return tuple(map(rewritten, body))

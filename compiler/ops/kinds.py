@@ -51,7 +51,7 @@ class View:
     def __getitem__(self, at: Any) -> Expr:
         at = at if isinstance(at, tuple) else (at,)
         assert len(at) == len(self.shape), (at, self.shape)
-        return self.pull(tuple(a if isinstance(a, Expr) else number(a, int64) for a in at))
+        return self.pull(tuple([a if isinstance(a, Expr) else number(a, int64) for a in at]))
 
     def broadcast(self, at: tuple[Expr, ...]) -> Expr:
         """The element for a position in what this shape broadcasts to: leading axes and axes of size one are
@@ -59,7 +59,7 @@ class View:
         """
         zero = Const(0, int64)
         at = at[len(at) - len(self.shape) :]
-        return self[tuple(zero if same(n, 1) else i for n, i in zip(self.shape, at, strict=True))]
+        return self.pull(tuple([zero if same(n, 1) else i for n, i in zip(self.shape, at, strict=True)]))
 
     @property
     def rank(self) -> int:
@@ -197,10 +197,10 @@ def elementwise(
             dtype = (
                 types[-1].dtype if result is None else result(*types, **attrs) if callable(result) else result
             )
-            return TensorType(dtype, broadcast(*(t.shape for t in types)))
+            return TensorType(dtype, broadcast(*[t.shape for t in types]))
 
         def element(at: tuple[Expr, ...], *views: View, **attrs: Any) -> Expr:
-            return body(*(v.broadcast(at) for v in views), **attrs)
+            return body(*[v.broadcast(at) for v in views], **attrs)
 
         if "grad" in fields:  # no formula for single elements looks at sizes
             fields.setdefault("grad_takes", ())

@@ -197,7 +197,7 @@ def rewrite(function: Function, rules: RuleSet, trace: Trace | None = None) -> F
 
 def _walk(function: Function, rules: RuleSet, trace: Trace | None, settled: set[Value]) -> Function:
     """One walk over all nodes, inputs before users."""
-    counts = Counter(v for node in function.nodes for v in node.inputs)
+    counts = Counter([v for node in function.nodes for v in node.inputs])
     counts.update(function.results)
     # A node that was rebuilt has no count of its own yet: it is used as often as the one that it replaces.
     uses: dict[Value, int] = dict(counts)
@@ -238,7 +238,8 @@ def _settle(
                 value = better
                 break
         else:
-            if not any(each.single_use for each in candidates):  # values do not change, but their uses do
+            # Values do not change, but their uses do.
+            if True not in [each.single_use for each in candidates]:
                 settled.add(value)
             break
     return value

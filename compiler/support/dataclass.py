@@ -237,8 +237,8 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
     return __init__
 
 
-# `__init__` of classes with few fields, the usual ones, for the code that it is: a class has its own names in the
-# places of `a` to `d`. A loop over the fields takes twice the time.
+# `__init__` of classes with few fields, the usual ones, for its code: each class has its own names for `a` to
+# `d`. A loop over the fields takes twice the time.
 
 
 def _init_1(put_a: _Put) -> Callable[..., None]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from staticgraph.compiler.support.forks import in_child
 
 
-@contextmanager
-def collector_paused(may_collect: bool = True) -> Iterator[None]:
+class collector_paused:
     """Context in which no garbage is looked for.
 
     Args:
@@ -21,11 +18,15 @@ def collector_paused(may_collect: bool = True) -> Iterator[None]:
     While a large graph is compiled the collector would go through all of it again and again, which takes a
     third of the time. So it is with modules that are imported: all that they make stays.
     """
-    collecting = pause(may_collect)
-    try:
-        yield
-    finally:
-        go_on(collecting)
+
+    def __init__(self, may_collect: bool = True) -> None:
+        self._may_collect = may_collect
+
+    def __enter__(self) -> None:
+        self._collecting = pause(self._may_collect)
+
+    def __exit__(self, *_: object) -> None:
+        go_on(self._collecting)
 
 
 _LEAST = 300_000  # objects: to look through them all takes a few hundredths of a second

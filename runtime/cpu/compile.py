@@ -22,6 +22,7 @@ from staticgraph.compiler.stages import Observer
 from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.disk.disk_cache import KEPT
+from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.reports.compile_log import Progress
 from staticgraph.runtime.switches import Settings
 
@@ -85,7 +86,7 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
             watching.observers,
             cpu_jit.begin,
             settings.memory_limit,
-            KEPT,
+            KEPT if settings.tune or object_cache.folder() is not None else None,
             without=settings.left_out,
             trace=watching.trace,
             told=partial(progress, noun="kernel"),

@@ -207,7 +207,8 @@ class CudaWriter:
 
     def _value(self, expr: Expr) -> KnownValue:
         for node in missing(expr, self._known, self._operands):
-            self._learn(node, self._print(node))
+            if node not in self._known:  # as what the position of a load before has printed
+                self._learn(node, self._print(node))
         return self._known[expr]
 
     def _operands(self, node: Expr) -> tuple[Expr, ...]:

@@ -116,8 +116,7 @@ def transpose(w: GemmWriter, rows: list[str], dtype: DType) -> list[str]:
     kind = vector(memory_type(dtype), side)
 
     def shuffle(x: str, y: str, lanes: list[int]) -> str:
-        indices = ", ".join(f"i32 {lane}" for lane in lanes)
-        return w.value(f"shufflevector {kind} {x}, {kind} {y}, <{side} x i32> <{indices}>")
+        return w.shuffle(kind, lanes, x, y)
 
     # After each round every group of `2 * distance` lanes holds one column of twice as many rows.
     distance = 1

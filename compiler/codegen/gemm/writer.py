@@ -213,8 +213,7 @@ class GemmWriter(Emitter):
 
     def shuffled(self, value: str, dtype: DType, width: int, lanes: Sequence[int]) -> str:
         """A vector of these lanes of a vector of `width`."""
-        kind, order = vector(memory_type(dtype), width), ", ".join(f"i32 {lane}" for lane in lanes)
-        return self.value(f"shufflevector {kind} {value}, {kind} poison, <{len(lanes)} x i32> <{order}>")
+        return self.shuffle(vector(memory_type(dtype), width), lanes, value)
 
     def fma(self, a: str, b: str, c: str, dtype: DType, width: int) -> str:
         """a * b + c"""

@@ -118,7 +118,8 @@ class ExprPrinter:
     def value(self, expr: Expr) -> LlvmValue:
         """Print `expr`, unless it is known already."""
         for node in missing(expr, self._known, self._operands):
-            self.bind(node, self._print(node))
+            if node not in self._known:  # as what the position of a load before has printed
+                self.bind(node, self._print(node))
         return self._known[expr]
 
     def extent(self, size: AnySize) -> str:

@@ -94,10 +94,7 @@ def horizontal(site: Site, combine: str, partial: str, left: int = 1) -> str:
             if half == 1:
                 parts.append(emitter.value(f"extractelement {kind} {partial}, i64 {start}"))
                 continue
-            order = ", ".join(f"i32 {lane}" for lane in range(start, start + half))
-            parts.append(
-                emitter.value(f"shufflevector {kind} {partial}, {kind} poison, <{half} x i32> <{order}>")
-            )
+            parts.append(emitter.shuffle(kind, range(start, start + half), partial))
         partial = apply(Site(emitter, site.dtype, half), combine, *parts)
         lanes = half
     return partial
@@ -117,7 +114,7 @@ def _dtypes(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> Iterable[DTyp
                 yield node.dtype
 
 
-def _values(stmt: Stmt) -> Iterable[Expr]:
+def _values(stmt: Stmt) -> set[Expr]:
     """The expressions below those that `stmt` computes, stopping at loads."""
     seen: set[Expr] = set()
     stack = [stmt.value] if isinstance(stmt, Store) else list(expressions(stmt))
@@ -125,9 +122,9 @@ def _values(stmt: Stmt) -> Iterable[Expr]:
         node = stack.pop()
         if node not in seen:
             seen.add(node)
-            yield node
             if not isinstance(node, Load):
                 stack += node.children
+    return seen
 
 
 def _depth(body: tuple[Stmt, ...]) -> int:
@@ -146,8 +143,8 @@ def _depth(body: tuple[Stmt, ...]) -> int:
 
 def _operations(body: tuple[Stmt, ...]) -> int:
     """About how many vector instructions one iteration is."""
-    values = {node for stmt in statements(body) for node in _values(stmt)}
-    return sum(isinstance(node, (Scalar, Load, Lookup)) for node in values)
+    values = set().union(*map(_values, statements(body)))
+    return len([node for node in values if isinstance(node, (Scalar, Load, Lookup))])
 
 
 def reductions(body: tuple[Stmt, ...]) -> dict[Local, str]:

@@ -41,6 +41,4 @@ def look_up(site: Site, table: tuple[float, ...], index: str) -> str:
 
 def _shuffled(site: Site, element: str, lanes: int, a: str, b: str, order: Iterable[int]) -> str:
     """These lanes of two vectors."""
-    kind, chosen = vector(element, lanes), [f"i32 {lane}" for lane in order]
-    mask = f"<{len(chosen)} x i32> <{', '.join(chosen)}>"
-    return site.value(f"shufflevector {kind} {a}, {kind} {b}, {mask}")
+    return site.emitter.shuffle(vector(element, lanes), order, a, b)

@@ -8,7 +8,7 @@ are neither read nor written, and read as zero.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from staticgraph.compiler.codegen.llvm.address import Addresses
 from staticgraph.compiler.codegen.llvm.lanes import waits_for_memory
@@ -104,9 +104,7 @@ def load_backwards(site: Site, pointer: str, parity: int | None, mask: str | Non
 
 
 def _lanes_of(site: Site, value: str, lanes: list[int]) -> str:
-    kind = register_type(site.dtype, site.lanes)
-    order = ", ".join(f"i32 {lane}" for lane in lanes)
-    return site.value(f"shufflevector {kind} {value}, {kind} poison, <{len(lanes)} x i32> <{order}>")
+    return site.emitter.shuffle(site.type, lanes, value)
 
 
 def store_together(site: Site, values: list[str], pointer: str, mask: str | None = None) -> None:
@@ -116,10 +114,8 @@ def store_together(site: Site, values: list[str], pointer: str, mask: str | None
     """
     kind, lanes = register_type(site.dtype, site.lanes), site.lanes
     if len(values) == 2:
-        order = ", ".join(f"i32 {lane}, i32 {lane + lanes}" for lane in range(lanes))
-        (first, second), pairs = values, _in_pairs(site)
-        both = site.value(f"shufflevector {kind} {first}, {kind} {second}, <{pairs.lanes} x i32> <{order}>")
-        store(pairs, both, pointer, _mask_of_pairs(site, mask))
+        both = site.emitter.shuffle(kind, _in_turns(range(lanes), lanes), *values)
+        store(_in_pairs(site), both, pointer, _mask_of_pairs(site, mask))
         return
 
     def interleaved(parts: list[str]) -> list[str]:
@@ -127,11 +123,8 @@ def store_together(site: Site, values: list[str], pointer: str, mask: str | None
             return parts
         made = []
         for one, other in zip(interleaved(parts[::2]), interleaved(parts[1::2]), strict=True):
-            for start in (0, lanes // 2):
-                order = ", ".join(f"i32 {k}, i32 {k + lanes}" for k in range(start, start + lanes // 2))
-                made.append(
-                    site.value(f"shufflevector {kind} {one}, {kind} {other}, <{lanes} x i32> <{order}>")
-                )
+            for half in (range(lanes // 2), range(lanes // 2, lanes)):
+                made.append(site.emitter.shuffle(kind, _in_turns(half, lanes), one, other))
         return made
 
     for number, value in enumerate(interleaved(values)):
@@ -143,14 +136,17 @@ def store_together(site: Site, values: list[str], pointer: str, mask: str | None
         store(site, value, place, part)
 
 
+def _in_turns(lanes: Iterable[int], count: int) -> list[int]:
+    """The numbers of these lanes of two vectors with `count` lanes, one from each in turn."""
+    return [number for lane in lanes for number in (lane, lane + count)]
+
+
 def _picked(site: Site, mask: str, lanes: list[int]) -> str:
     """A mask that has in each lane what `mask` has in one of `lanes`."""
     if mask.startswith("<"):  # a constant, which LLVM would take long to find out
         known = mask[1:-1].split(", ")
         return "<" + ", ".join(known[lane] for lane in lanes) + ">"
-    order = ", ".join(f"i32 {lane}" for lane in lanes)
-    kind = site.mask_type
-    return site.value(f"shufflevector {kind} {mask}, {kind} poison, <{len(lanes)} x i32> <{order}>")
+    return site.emitter.shuffle(site.mask_type, lanes, mask)
 
 
 def _in_pairs(site: Site) -> Site:

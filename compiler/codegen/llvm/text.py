@@ -133,6 +133,15 @@ class Emitter:
         self.lines.append(f"  {name} = {text}")
         return name
 
+    def shuffle(self, kind: str, lanes: Iterable[int], first: str, second: str = "poison") -> str:
+        """Append a vector of lanes of two vectors of type `kind`. Return its name.
+
+        The numbers of the lanes of `second` follow those of `first`.
+        """
+        numbers = [f"i32 {lane}" for lane in lanes]
+        order = f"<{len(numbers)} x i32> <{', '.join(numbers)}>"
+        return self.value(f"shufflevector {kind} {first}, {kind} {second}, {order}")
+
     def first_value(self, text: str) -> str:
         """Append an instruction to the outermost scope, before all loops. Return the name of its result."""
         self._count += 1

@@ -59,8 +59,10 @@ def simplify_index(expr: Expr) -> Expr:
     """`expr` with the index arithmetic in it, also below loads and comparisons, in its simplest form."""
     if "simple" not in expr.known:
         for node in unknown("simple", expr):
-            children = tuple([c.known["simple"] for c in node.children])
-            same = node if children == node.children else rebuild(node, children)
+            same = node
+            if node.children:
+                children = tuple([c.known["simple"] for c in node.children])
+                same = node if children == node.children else rebuild(node, children)
             node.known["simple"] = _simplest(same) if isinstance(same, (Scalar, Index)) else same
     simple: Expr = expr.known["simple"]
     return simple

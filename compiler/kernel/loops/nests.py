@@ -81,7 +81,7 @@ def interchange(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[Stm
                 return _nested(nest, inside)
         return stmt
 
-    return tuple(turned(stmt) for stmt in body)
+    return tuple(map(turned, body))
 
 
 def merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -98,7 +98,7 @@ def merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                         return _as_one(stmt, inner) or stmt
         return stmt
 
-    return tuple(merged(stmt) for stmt in body)
+    return tuple(map(merged, body))
 
 
 def _position(buffer: Buffer, at: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -114,7 +114,7 @@ def _flat_stores(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[St
                 return replace(stmt, body=_flat_stores(stmt.body, buffers))
         return stmt
 
-    return tuple(flat(stmt) for stmt in body)
+    return tuple(map(flat, body))
 
 
 def _nest(loop: Loop) -> tuple[list[Loop], tuple[Stmt, ...]]:

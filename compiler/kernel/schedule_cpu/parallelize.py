@@ -129,10 +129,9 @@ class _Repeated:
 def chunked(kernel: Kernel, vector_bytes: int) -> Chunked:
     """`kernel`, flat and scheduled, in phases that have the same buffers, scratch memory included."""
     cost = nanoseconds(kernel.body, kernel.buffers, vector_bytes, MANY)
-    time = (
-        picoseconds(kernel.body, kernel.buffers, vector_bytes) if _opens(kernel.body) else round(1000 * cost)
-    )
-    if (cost >= CPU.shared_ns or _opens(kernel.body)) and not _passes_on(kernel):
+    is_open = _opens(kernel.body)
+    time = picoseconds(kernel.body, kernel.buffers, vector_bytes) if is_open else round(1000 * cost)
+    if (is_open or cost >= CPU.shared_ns) and not _passes_on(kernel):
         phases, calls = _Splitter(kernel, vector_bytes).split()
         return Chunked(phases, cost, time, calls)
     return Chunked((replace(kernel, body=tuple(_whole(stmt) for stmt in kernel.body)),), cost, time)
@@ -172,7 +171,7 @@ def _passes_on(kernel: Kernel) -> bool:
 
 def _opens(body: Body) -> bool:
     """Return True if a loop has an open extent."""
-    return any(isinstance(s, Loop) and isinstance(s.index.extent, Size) for s in statements(body))
+    return Size in [type(s.index.extent) for s in statements(body) if isinstance(s, Loop)]
 
 
 def _is_parallel(stmt: Stmt) -> bool:

@@ -81,7 +81,7 @@ class _Vectorizer:
     def block(self, body: tuple[Stmt, ...]) -> _Plan:
         """`body` with the best choice of SIMD loops."""
         plans = [self.statement(stmt) for stmt in body]
-        return _Plan(tuple(s for p in plans for s in p.body), sum(p.cost for p in plans))
+        return _Plan(tuple([s for p in plans for s in p.body]), sum([p.cost for p in plans]))
 
     def statement(self, stmt: Stmt) -> _Plan:
         match stmt:
