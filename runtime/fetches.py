@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from staticgraph.compiler.codegen.native.dispatch_layout import ResultForm
 from staticgraph.compiler.graph.errors import FetchError, headline, hint, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -40,18 +39,19 @@ class Fetches:
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
         return (", ".join(names[:_NAMES]) or "nothing") + more
 
-    def _form(self, structure: Any) -> tuple[ResultForm, list[int]]:
-        """Classify the result of `assemble`: one value, a list or tuple of values, or another structure.
+    def _form(self, structure: Any) -> tuple[type | None, list[int]]:
+        """Classify the result of `assemble`.
 
         Returns:
-            The form, and the position of each value among the tensors. The position of an operation is -1,
-            and its value is None.
+            `list` or `tuple` for one of values, None for one value, `object` for any other structure; and the
+            position of each value among the tensors. The position of an operation is -1, and its value is
+            None.
         """
-        if type(structure) in _FLAT and not any(map(_has_parts, structure)):
-            return _FLAT[type(structure)], [self._position(item) for item in structure]
+        if type(structure) in (list, tuple) and not any(map(_has_parts, structure)):
+            return type(structure), [self._position(item) for item in structure]
         if _has_parts(structure):
-            return ResultForm.OTHER, [*range(len(self.tensors))]
-        return ResultForm.SINGLE, [self._position(structure)]
+            return object, [*range(len(self.tensors))]
+        return None, [self._position(structure)]
 
     def _position(self, item: Any) -> int:
         return self._positions.get(self._element(item), -1)
@@ -93,9 +93,6 @@ class Fetches:
                     "a None among the fetches is often a gradient that does not exist: why_no_gradient(y, x)"
                 )
             raise misuse(FetchError, f"cannot fetch {shown(item)}: {text}", cure) from None
-
-
-_FLAT: dict[type, ResultForm] = {list: ResultForm.LIST, tuple: ResultForm.TUPLE}
 
 
 def _has_parts(item: Any) -> bool:

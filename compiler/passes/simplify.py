@@ -28,16 +28,16 @@ def _rules_of(file: str, name: str, op: str) -> tuple[Rule, ...]:
 
 # By file and name: a table, and the ops at the roots of its rules.
 TABLES = {
-    ("stability", "stability"): "log log1p realdiv subtract",
+    ("algebra", "stability"): "log log1p realdiv subtract",
     ("algebra", "algebra"): "abs add exp log multiply negative pow realdiv sqrt square subtract",
     ("logic", "logic"): "cast logical_and logical_not logical_or maximum minimum select",
     ("movement", "movement"): "broadcast_to pad reduce_max reduce_sum reshape transpose",
-    ("stability", "exponentials"): "add subtract",
+    ("algebra", "exponentials"): "add subtract",
     ("movement", "broadcasts"): "add multiply realdiv subtract",
 }
 # Tables about the result of another op: by that op. Their rules are made, and the op is imported, for graphs
 # that have it. No rule brings it into a graph without.
-_ABOUT = {"exp": ("stability", "exponentials"), "broadcast_to": ("movement", "broadcasts")}
+_ABOUT = {"exp": ("algebra", "exponentials"), "broadcast_to": ("movement", "broadcasts")}
 
 
 def simplify(function: Function, trace: Trace | None = None, improve: bool = True) -> Function:

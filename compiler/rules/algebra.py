@@ -1,4 +1,7 @@
-"""Identities of arithmetic. Constants travel outwards, where they meet and fold."""
+"""Identities of arithmetic, and formulas that lose digits or overflow, in a form that does not.
+
+Constants travel outwards, where they meet and fold.
+"""
 
 from __future__ import annotations
 
@@ -119,5 +122,32 @@ algebra = RuleSet(
     ],
     exp=lambda: [
         rule("exp of log", ops.exp(ops.log(x)), x, inexact=NONFINITE),  # NaN where x < 0
+    ],
+)
+
+stability = RuleSet(
+    log=lambda: [
+        rule("log of one plus", ops.log(x + 1), ops.log1p(x), inexact=IMPROVES),
+        rule("log of sigmoid", ops.log(ops.sigmoid(x)), -ops.softplus(-x), inexact=IMPROVES),
+    ],
+    subtract=lambda: [
+        rule("one minus sigmoid", ops.subtract(1, ops.sigmoid(x)), ops.sigmoid(-x), inexact=IMPROVES,
+             single_use=True),
+    ],
+    log1p=lambda: [
+        rule("softplus", ops.log1p(ops.exp(x)), ops.softplus(x), inexact=IMPROVES),
+    ],
+    realdiv=lambda: [
+        rule("reciprocal root", ops.realdiv(1, ops.sqrt(x)), ops.rsqrt(x), inexact=IMPROVES),
+    ],
+)
+
+# Rules of ops that most graphs have, about a value that few have: see `passes/simplify.py`.
+exponentials = RuleSet(
+    add=lambda: [
+        rule("exp plus minus one", ops.exp(x) + -1, ops.expm1(x), inexact=IMPROVES),
+    ],
+    subtract=lambda: [
+        rule("exp minus one", ops.subtract(ops.exp(x), 1), ops.expm1(x), inexact=IMPROVES),
     ],
 )

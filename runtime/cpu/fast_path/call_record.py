@@ -27,6 +27,7 @@ from staticgraph.runtime.state.variables import VariableStore
 SHORT = 20_000  # nanoseconds: as long may a run keep other threads of Python waiting
 EXPECTED = 64  # bytes of a feed whose value decides which program is right, for machine code to compare
 _BYTES_PER_NANOSECOND = 10  # of memory traffic
+_FORMS = {None: ResultForm.SINGLE, list: ResultForm.LIST, tuple: ResultForm.TUPLE}
 _CONVERSIONS = {
     "float32": Conversion.FLOAT32,
     "float64": Conversion.FLOAT64,
@@ -68,7 +69,8 @@ class CallRecord:
         layout, step = program.prepared.program, program.prepared.step
         first = layout.first_result
         fetched = zip(layout.results[: step.fetches], programs.recyclers, strict=True)
-        form, outputs = programs.fetches.form
+        kind, outputs = programs.fetches.form
+        form = _FORMS.get(kind, ResultForm.OTHER)
         together = program.collectives
         blocks = {
             at.Binding.FEEDS: [

@@ -23,9 +23,8 @@ from staticgraph.draw.palette import (
     entries,
 )
 from staticgraph.draw.text import printable, text_width
-from staticgraph.draw.vector.arrows import add_arrow
 from staticgraph.draw.vector.colours import GROUND, Colours
-from staticgraph.draw.vector.shapes import add_shape
+from staticgraph.draw.vector.shapes import add_arrow, add_shape
 from staticgraph.draw.vector.sizes import (
     AREA_SIZE,
     AREA_TITLE,
