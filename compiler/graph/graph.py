@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
 from staticgraph.compiler.graph.checks.arguments import list_of
+from staticgraph.compiler.graph.elements import Elements
 from staticgraph.compiler.graph.errors import (
     FinalizedError,
     OtherGraphError,
     RegionError,
     RuleError,
-    UnknownNameError,
-    counted,
     layout,
     misuse,
     require,
     shown,
 )
-from staticgraph.compiler.graph.feedable import Feedable
 from staticgraph.compiler.graph.opdef import Effect, OpDef, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.calls import RecordedCall, bind_call
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-class Graph(Feedable):
+class Graph(Elements):
     """Operations in the order in which they were made.
 
     >>> import staticgraph as sg
@@ -203,61 +201,6 @@ class Graph(Feedable):
 
     def get_operations(self) -> list[Operation]:
         return list(self._operations)
-
-    def get_operation_by_name(self, name: str) -> Operation:
-        """KeyError if there is none of that name."""
-        if not isinstance(name, str):
-            raise misuse(TypeError, f"operation names are strings, not {type(name).__name__}")
-        if name not in self._by_name:
-            hint = self._nearest(name) or "get_operations() lists what there is"
-            raise misuse(UnknownNameError, f"the graph has no operation {name!r}", hint)
-        return self._by_name[name]
-
-    def has_operation(self, name: str) -> bool:
-        """Return True if an operation of that name exists."""
-        return name in self._by_name
-
-    def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor `operation:index`. KeyError if
-        there is none, ValueError if the form is another.
-        """
-        if not isinstance(name, str):
-            raise misuse(TypeError, f"tensor names are strings, not {type(name).__name__}")
-        op_name, colon, index = name.rpartition(":")
-        if not colon or not index.isdigit():
-            hint = f"its first output is {name}:0"
-            raise misuse(ValueError, f"{name!r} is an operation's name: a tensor's is operation:index", hint)
-        op = self.get_operation_by_name(op_name)
-        if int(index) >= len(op.outputs):
-            text = f"operation {op_name!r} has {counted(len(op.outputs), 'output')}, so there is no {name!r}"
-            hint = "outputs are numbered from 0"
-            raise misuse(UnknownNameError, text, hint, made=[("it", op.where)])
-        return op.outputs[int(index)]
-
-    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """The tensor or operation that `obj` is or names."""
-        if not isinstance(obj, Tensor | Operation) and hasattr(obj, "to_tensor"):
-            obj = obj.to_tensor()
-        if isinstance(obj, str):
-            if ":" in obj and allow_tensor:
-                return self.get_tensor_by_name(obj)
-            if allow_operation:
-                return self.get_operation_by_name(obj)
-        if (isinstance(obj, Tensor) and allow_tensor) or (isinstance(obj, Operation) and allow_operation):
-            if obj.graph is not self:
-                owner = obj if isinstance(obj, Operation) else obj.op
-                hint = "make it, and the session that runs it, in one graph: see Graph.as_default"
-                text = f"{obj} is not an element of this graph"
-                raise misuse(OtherGraphError, text, hint, made=[("it", owner.where)])
-            return obj
-        kinds = " or ".join(w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok)
-        raise misuse(TypeError, f"{shown(obj)} of type {type(obj).__name__} is not a {kinds}")
-
-    def _nearest(self, name: str) -> str:
-        from staticgraph.compiler.support.nearest import nearest_name
-
-        close = nearest_name(name, self._by_name)
-        return f"did you mean {close!r}?" if close else ""
 
     def to_networkx(self) -> nx.MultiDiGraph:
         """A networkx graph: one node per operation name with `op` as data, one edge per input with `tensor`
