@@ -571,6 +571,10 @@ from staticgraph.state.partitioners import (
     min_max_variable_partitioner as min_max_variable_partitioner,
     variable_axis_size_partitioner as variable_axis_size_partitioner,
 )
+from staticgraph.state.replicas import (
+    VariableAggregation as VariableAggregation,
+    VariableSynchronization as VariableSynchronization,
+)
 from staticgraph.state.scopes import (
     VariableScope as VariableScope,
     get_local_variable as get_local_variable,
@@ -621,8 +625,6 @@ from staticgraph.state.variable_lists import (
 )
 from staticgraph.state.variables import (
     Variable as Variable,
-    VariableAggregation as VariableAggregation,
-    VariableSynchronization as VariableSynchronization,
 )
 from staticgraph.tf1 import (
     compat as compat,

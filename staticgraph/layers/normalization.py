@@ -22,8 +22,8 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of
 from staticgraph.state.initializers import Ones, Zeros
 from staticgraph.state.layer import Layer, known_size, variable_options
+from staticgraph.state.replicas import VariableAggregation
 from staticgraph.state.scopes import get_variable_scope
-from staticgraph.state.variables import VariableAggregation
 from staticgraph.train.moving_averages import assign_moving_average
 
 __all__ = ["BatchNormalization", "batch_normalization"]

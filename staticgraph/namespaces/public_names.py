@@ -121,6 +121,7 @@ NAMES = {
         "create_partitioned_variables fixed_size_partitioner min_max_variable_partitioner "
         "variable_axis_size_partitioner"
     ),
+    "staticgraph.state.replicas": "VariableAggregation VariableSynchronization",
     "staticgraph.state.scopes": (
         "get_local_variable get_variable get_variable_scope variable_op_scope variable_scope VariableScope"
     ),
@@ -136,7 +137,7 @@ NAMES = {
         "local_variables local_variables_initializer model_variables moving_average_variables "
         "report_uninitialized_variables trainable_variables variables_initializer"
     ),
-    "staticgraph.state.variables": "Variable VariableAggregation VariableSynchronization",
+    "staticgraph.state.variables": "Variable",
     "staticgraph.tf1.io.readers": (
         "FixedLengthRecordReader IdentityReader ReaderBase TextLineReader TFRecordReader WholeFileReader"
     ),

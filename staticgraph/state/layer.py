@@ -14,9 +14,10 @@ from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import ShapeError, misuse, require, shown
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.state.replicas import VariableAggregation, VariableSynchronization
 from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
 from staticgraph.state.store import AUTO_REUSE
-from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization, parts_of
+from staticgraph.state.variables import Variable, parts_of
 
 __all__ = ["Layer"]
 

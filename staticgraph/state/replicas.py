@@ -11,11 +11,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from enum import Enum
 from typing import Any, Protocol
 
 from staticgraph.compiler.graph.graph import Graph
 
+__all__ = ["VariableAggregation", "VariableSynchronization"]
+
 Pairs = list[tuple[Any, Any]]
+
+
+class VariableSynchronization(Enum):
+    """When the copies of a variable on several devices are made equal. There is one copy here, which all
+    replicas have: only ON_READ means something, a variable that is not trained.
+    """
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(Enum):
+    """Ways to combine what the replicas of a `MirroredStrategy` assign to a variable.
+
+    NONE, the default, refuses it. Where there is one replica, all mean the same.
+    """
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+    ONLY_FIRST_TOWER = ONLY_FIRST_REPLICA
 
 
 class Replica(Protocol):

@@ -14,8 +14,9 @@ from staticgraph.building.framework import GraphKeys, get_default_graph, graph_o
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.state.replicas import VariableAggregation, VariableSynchronization
 from staticgraph.state.store import AUTO_REUSE, find_or_make
-from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
+from staticgraph.state.variables import Variable
 
 __all__ = [
     "VariableScope",

@@ -16,7 +16,8 @@ from staticgraph.compiler.graph.provenance import NAMES_OF_FILES, Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape
 from staticgraph.state import replicas
 from staticgraph.state.initializers import GlorotUniform, Zeros
-from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
+from staticgraph.state.replicas import VariableAggregation, VariableSynchronization
+from staticgraph.state.variables import Variable
 
 __all__ = ["AUTO_REUSE", "no_regularizer"]
 

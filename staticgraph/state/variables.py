@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
@@ -23,32 +22,9 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.state import replicas
+from staticgraph.state.replicas import VariableAggregation, VariableSynchronization
 
-__all__ = ["Variable", "VariableAggregation", "VariableSynchronization"]
-
-
-class VariableSynchronization(Enum):
-    """When the copies of a variable on several devices are made equal. There is one copy here, which all
-    replicas have: only ON_READ means something, a variable that is not trained.
-    """
-
-    AUTO = 0
-    NONE = 1
-    ON_WRITE = 2
-    ON_READ = 3
-
-
-class VariableAggregation(Enum):
-    """Ways to combine what the replicas of a `MirroredStrategy` assign to a variable.
-
-    NONE, the default, refuses it. Where there is one replica, all mean the same.
-    """
-
-    NONE = 0
-    SUM = 1
-    MEAN = 2
-    ONLY_FIRST_REPLICA = 3
-    ONLY_FIRST_TOWER = ONLY_FIRST_REPLICA
+__all__ = ["Variable"]
 
 
 class SaveSliceInfo:
@@ -85,17 +61,24 @@ class SaveSliceInfo:
         )
 
     @property
+    def part(self) -> Part:
+        """The place as files have it."""
+        from staticgraph.runtime.files.parts import Part  # few variables are parts
+
+        return Part.of(self.full_shape, self.var_offset, self.var_shape)
+
+    @property
     def spec(self) -> str:
         """The place as text: the full sizes, then a begin and a length for each axis."""
-        sizes = "".join(f"{size} " for size in self.full_shape)
-        pairs = zip(self.var_offset, self.var_shape, strict=True)
-        return sizes + ":".join(f"{offset},{length}" for offset, length in pairs)
+        return self.part.spec
 
 
 _SaveSliceInfo = SaveSliceInfo
 
 # To type checkers a variable is a tensor: it has the operators and methods, and goes where tensors go.
 if TYPE_CHECKING:
+    from staticgraph.runtime.files.parts import Part
+
     _Base = Tensor
 else:
     _Base = Symbolic

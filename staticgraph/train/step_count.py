@@ -9,8 +9,8 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.state.initializers import Zeros
+from staticgraph.state.replicas import VariableAggregation
 from staticgraph.state.scopes import get_variable
-from staticgraph.state.variables import VariableAggregation
 
 __all__ = [
     "assert_global_step",

@@ -18,7 +18,8 @@ from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state import replicas
-from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
+from staticgraph.state.replicas import VariableAggregation, VariableSynchronization
+from staticgraph.state.variables import Variable
 
 Metric = tuple[Tensor, Tensor]
 Name = str | None  # None: that of the function

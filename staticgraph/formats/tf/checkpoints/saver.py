@@ -31,7 +31,7 @@ from staticgraph.formats.tf.tensor_bundle import tensors_of, write_bundle
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files import checkpoint
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.files.parts import Part, Parts, Saved, operations_of
+from staticgraph.runtime.files.parts import Parts, Saved, operations_of
 from staticgraph.runtime.files.values import collect
 from staticgraph.runtime.session import Session
 from staticgraph.state.variables import SaveSliceInfo
@@ -403,7 +403,7 @@ def _parts(variables: Sequence[Any]) -> Parts:
     infos = [info for info in told if info is not None]
     if not infos or len(infos) < len(told) or any(info.full_shape != infos[0].full_shape for info in infos):
         raise misuse(ValueError, f"{shown(variables)}: these are not the parts of one variable")
-    boxes = tuple(Part.of(info.full_shape, info.var_offset, info.var_shape) for info in infos)
+    boxes = tuple(info.part for info in infos)
     return Parts(tuple(each.op for each in variables), boxes)
 
 

@@ -17,7 +17,8 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.state import layer as base
 from staticgraph.state.layer import is_trained, unique
-from staticgraph.state.variables import Variable, VariableAggregation
+from staticgraph.state.replicas import VariableAggregation
+from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import initializers, regularizers, state
 from staticgraph.tf1.keras.engine.arguments import written
 from staticgraph.tf1.keras.engine.connections import Connections

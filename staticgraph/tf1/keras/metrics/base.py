@@ -15,8 +15,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.state.replicas import VariableAggregation
 from staticgraph.state.state_ops import assign_add
-from staticgraph.state.variables import VariableAggregation
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras import state
 from staticgraph.tf1.keras.engine.layer import Layer
