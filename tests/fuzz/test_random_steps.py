@@ -25,8 +25,8 @@ from staticgraph.compiler.codegen.gemm import split_k as contraction_slices
 from staticgraph.compiler.fusion import cost
 from staticgraph.compiler.fusion import horizontal_fusion as join
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.compiler.kernel.schedule_cpu import parallelize as chunk
 from staticgraph.compiler.kernel.schedule_cpu import row_schedule as place_rows
+from staticgraph.compiler.kernel.schedule_cpu import share_out as chunk
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu import compile as compiling

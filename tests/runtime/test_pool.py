@@ -17,7 +17,7 @@ from hypothesis import given
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
 from staticgraph.compiler.codegen.native import pool as llvm_pool
-from staticgraph.compiler.kernel.schedule_cpu import parallelize as chunk
+from staticgraph.compiler.kernel.schedule_cpu import share_out as chunk
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu import jit as cpu_jit
