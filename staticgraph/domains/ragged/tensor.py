@@ -19,8 +19,8 @@ from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.debugging.comparisons import assert_non_negative
+from staticgraph.domains.ragged.dense_and_sparse import partition_of_sparse, partition_of_tensor
 from staticgraph.domains.ragged.elementwise import Elementwise
-from staticgraph.domains.ragged.from_dense import partition_of_tensor
 from staticgraph.domains.ragged.partitions import (
     checked_splits,
     lengths_of,
@@ -257,20 +257,9 @@ class RaggedTensor(Operators):
         """
         if not isinstance(st_input, SparseTensor):
             raise misuse(TypeError, f"from_sparse takes a SparseTensor, not {shown(st_input)}")
-        with name_scope(name, "RaggedFromSparse"), checked("from_sparse"):
-            require(st_input.rank in (None, 2), f"the SparseTensor has {st_input.rank} axes, not 2")
-            places, dtype = st_input.indices, as_dtype(row_splits_dtype)
-            rows = ops.cast(places[:, 0], dtype=dtype)
-            lengths = lengths_of_ids(rows, st_input.dense_shape[0])
-            splits = splits_of_lengths(lengths)
-            count = ops.size_of(st_input.values)
-            columns = ops.range(0, ops.cast(count, dtype=dtype), 1, dtype=dtype) - ops.gather(
-                splits, rows, axis=0
-            )
-            gaps = ops.cast(places[:, 1], dtype=dtype) - columns
-            check = assert_non_negative(-ops.abs(gaps), message="the SparseTensor is not right-ragged")
-            with control_dependencies([check] if check is not None else []):
-                return cls(st_input.values, identity(splits), internal=True)
+        with name_scope(name, "RaggedFromSparse"):
+            values, splits = partition_of_sparse(st_input, as_dtype(row_splits_dtype))
+            return cls(values, splits, internal=True)
 
     # Parts
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.checks.arguments import function_of, path_of
 from staticgraph.compiler.graph.dtypes import bool_, int64, string
-from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import count_more
-from staticgraph.compiler.graph.shapes import Shape, TensorType, as_shape, shape_text
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.random_numbers.integers import seeds_of
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.data import batching, caching, files, iterators, mapping, selecting, sources, threads
+from staticgraph.tf1.data.arguments import flag, negative_unknown, number, padded_shape, padding_value
 from staticgraph.tf1.data.function import Function, scalar_type
 from staticgraph.tf1.data.operation_counts import NAMES_COUNTED, count_operations, count_parameters
 from staticgraph.tf1.data.options import Options
@@ -219,15 +219,15 @@ class Dataset:
         largest of the batch where these are None. Zeros and empty strings are put there by default.
         """
         parts = leaves(self.node.structure)
-        shapes = [_padded_shape(*row) for row in rows(self.node.structure, padded_shapes)]
+        shapes = [padded_shape(*row) for row in rows(self.node.structure, padded_shapes)]
         if padding_values is None:
             padding = [batching.padding_of(part) for part in parts]
         else:
-            padding = [_padding(*row) for row in rows(self.node.structure, padding_values)]
+            padding = [padding_value(*row) for row in rows(self.node.structure, padding_values)]
         size = number(batch_size)
         known = [static_value(s, partial=True) if isinstance(s, Tensor) else s for s in shapes]
         types = [
-            batched(TensorType(part.dtype, _negative_unknown(shape)), _batch(size, drop_remainder))
+            batched(TensorType(part.dtype, negative_unknown(shape)), _batch(size, drop_remainder))
             for part, shape in zip(parts, known, strict=True)
         ]
         return Dataset(
@@ -421,28 +421,6 @@ def counter(start: Any, step: Any, dtype: Any) -> Dataset:
     return Dataset(sources.Counter(structure=TensorType(dtype, ()), start=number(start), step=number(step)))
 
 
-def number(value: Any) -> Any:
-    """A size or count: an int, or a tensor whose value is one."""
-    if hasattr(value, "to_tensor"):
-        value = value.to_tensor()
-    if not isinstance(value, Tensor):
-        try:
-            return operator.index(value)
-        except TypeError:
-            text = f"the sizes and counts of a dataset are whole numbers, not {shown(value)}"
-            raise misuse(TypeError, text) from None
-    if value.shape.ndims not in (None, 0):
-        raise misuse(TypeError, f"the sizes and counts of a dataset are whole numbers, not {shown(value)}")
-    known = static_value(value)
-    return value if known is None else int(known)
-
-
-def flag(value: Any) -> Any:
-    """A bool, or a tensor whose value is one."""
-    known = static_value(value) if isinstance(value, Tensor) else value
-    return value if known is None else bool(known)
-
-
 def _batch(size: Any, drop_remainder: Any) -> int | None:
     """The size of all batches, where it is known."""
     return size if isinstance(size, int) and flag(drop_remainder) is True else None
@@ -453,42 +431,6 @@ def _slice_of(part: Component) -> Component:
         text = f"{part} has no first axis along which it could be cut"
         raise misuse(ValueError, text, "from_tensors makes one element of it")
     return type(part)(part.dtype, None if part.shape is None else part.shape[1:])
-
-
-def _padded_shape(part: Component, shape: Any) -> Any:
-    """Return the shape to pad a component to: sizes, and None for the largest of a batch."""
-    if not isinstance(part, TensorType):
-        raise misuse(TypeError, f"a component {part} cannot be padded")
-    if isinstance(shape, Tensor):
-        return shape
-    wanted = as_shape(shape)
-    if wanted is None or (part.shape is not None and not _may_grow(part.shape, wanted)):
-        text = (
-            f"padded_shapes has {shape}, which elements of shape {shape_text(part.shape)} cannot be padded to"
-        )
-        raise misuse(ValueError, text)
-    return wanted
-
-
-def _may_grow(shape: Shape, wanted: Shape) -> bool:
-    pairs = zip(shape, wanted, strict=False)
-    return len(shape) == len(wanted) and all(None in pair or pair[0] <= pair[1] for pair in pairs)  # type: ignore[operator]
-
-
-def _padding(part: TensorType, value: Any) -> Any:
-    if isinstance(value, Tensor) and value.dtype is part.dtype:
-        return value
-    try:
-        array = part.dtype.round(value)
-    except (TypeError, ValueError):
-        array = None
-    if array is None or array.ndim or (part.dtype.is_integer and array != value):
-        raise misuse(TypeError, f"padding_values has {value!r}, a scalar of type {part.dtype} is needed")
-    return array
-
-
-def _negative_unknown(shape: Any) -> Shape | None:
-    return None if shape is None else tuple(None if n is None or n < 0 else int(n) for n in shape)
 
 
 def _require_dataset(value: Any) -> None:

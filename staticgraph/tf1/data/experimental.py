@@ -19,8 +19,9 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.random_numbers.integers import seeds_of
 from staticgraph.tf1.data import mapping, selecting
+from staticgraph.tf1.data.arguments import number
 from staticgraph.tf1.data.csv_dataset import make_csv_dataset
-from staticgraph.tf1.data.dataset import Dataset, counter, number, traced, traced_dataset, traced_predicate
+from staticgraph.tf1.data.dataset import Dataset, counter, traced, traced_dataset, traced_predicate
 from staticgraph.tf1.data.file_datasets import CsvDataset
 from staticgraph.tf1.data.function import scalar_type
 from staticgraph.tf1.data.iterators import only_element

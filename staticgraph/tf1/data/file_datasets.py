@@ -12,7 +12,8 @@ from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.tf1.data.dataset import Dataset, number
+from staticgraph.tf1.data.arguments import number
+from staticgraph.tf1.data.dataset import Dataset
 from staticgraph.tf1.data.files import FixedLength, Lines, Records, Rows
 from staticgraph.tf1.data.operation_counts import PARALLEL_READS
 from staticgraph.tf1.io.tf_record import TFRecordOptions

@@ -1,16 +1,21 @@
-"""The partition of a tensor into rows: whole ones, of given lengths, or without the padding at their ends."""
+"""Partitions of dense and sparse tensors into rows.
+
+Rows of a dense one are whole, of given lengths, or without the padding at their ends.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.building.framework import checked
-from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.framework import checked, control_dependencies
+from staticgraph.building.inputs import convert_to_tensor, identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.domains.ragged.partitions import partition, splits_of_lengths
+from staticgraph.debugging.comparisons import assert_non_negative
+from staticgraph.domains.ragged.partitions import lengths_of_ids, partition, splits_of_lengths
+from staticgraph.sparse.tensor import SparseTensor
 
 
 def partition_of_tensor(
@@ -47,3 +52,20 @@ def _with_rest(sizes: Tensor, dtype: DType) -> Tensor:
     """Return sizes after one that is open."""
     made: Tensor = ops.concat([ops.cast([-1], dtype=dtype), sizes], axis=0)
     return made
+
+
+def partition_of_sparse(x: SparseTensor, dtype: DType) -> tuple[Tensor, Tensor]:
+    """Return the values of rows of a sparse tensor that begin at its first column, and their splits.
+
+    A run refuses rows with gaps.
+    """
+    with checked("from_sparse"):
+        require(x.rank in (None, 2), f"the SparseTensor has {x.rank} axes, not 2")
+        rows = ops.cast(x.indices[:, 0], dtype=dtype)
+        splits = splits_of_lengths(lengths_of_ids(rows, x.dense_shape[0]))
+        places = ops.range(0, ops.cast(ops.size_of(x.values), dtype=dtype), 1, dtype=dtype)
+        columns = places - ops.gather(splits, rows, axis=0)
+        gaps = ops.cast(x.indices[:, 1], dtype=dtype) - columns
+        check = assert_non_negative(-ops.abs(gaps), message="the SparseTensor is not right-ragged")
+        with control_dependencies([check] if check is not None else []):
+            return x.values, identity(splits)
