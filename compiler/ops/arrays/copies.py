@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from staticgraph.compiler.graph.dtypes import DType, int32, int64
 from staticgraph.compiler.kernel import scalar
@@ -33,6 +33,7 @@ _PER_PLACE = 4  # updates of a copy for each of its places: a copy takes time, t
 _BYTES = 1 << 26  # of all copies
 _TABLES, _SMALL = 4, 1 << 14  # tables of a copy, and bytes of one: all of them stay in the near caches
 _STRIP = 512  # updates whose places are computed together
+_ROW = Local("copied_row", int64)  # the place that the last updates were for
 _WIDE = 64  # columns: so many are cut into blocks, each of which goes through all updates (`scatter.py`)
 
 
@@ -61,46 +62,21 @@ def in_copies(
     if not columns and each <= _SMALL and count >= 2 * _PER_PLACE * _TABLES * places:
         return _in_tables(out, shape, update, key, change, value)
     name, copy, neutral = "update_copies", Index("copy", copies), change.neutral()
-    row, next_row = Local("copied_row", int64), Local("next_row", int64)
-    total, local = Local("copied", out.dtype), dict[str, DType]()
+    local: dict[str, DType] = {}
 
     def held(of: Expr, place: Expr, at: Sequence[Expr]) -> Load:
         return Load(name, (of, place, *at), out.dtype)
 
-    def put(place: Expr, at: Sequence[Expr], new: Expr) -> Store:
+    def put(place: Expr, new: Expr, at: Sequence[Expr]) -> Store:
         return Store(name, (copy, place, *at), change.together(held(copy, place, at), new))
 
     share, place = Share(copy, copies), Index("place", places + 1)
     clear = nested((place, *columns), (Store(name, (copy, place, *columns), neutral),))
     if columns:
-        body: tuple[Stmt, ...] = (Let(row, key), *nested(columns, (put(row, columns, value),)))
+        body: tuple[Stmt, ...] = (Let(_ROW, key), *nested(columns, (put(_ROW, value, columns),)))
         work: tuple[Stmt, ...] = (Loop(update, body, share=share),)
     else:
-        flush = put(row, (), total)
-
-        def step(place: Expr, value: Expr) -> tuple[Stmt, ...]:
-            return (
-                Let(next_row, place),
-                If(scalar.ne(next_row, row), (flush, Update(row, next_row), Update(total, neutral))),
-                Update(total, change.together(total, value)),
-            )
-
-        strip, near = Index("strip", count // _STRIP), Index("near", _STRIP)
-        last, begin = Index("last", count % _STRIP), count // _STRIP * _STRIP
-        stores = (
-            Store("update_places", (near,), scalar.cast(_of(key, update, strip * _STRIP + near), int32)),
-            Store("update_values", (near,), _of(value, update, strip * _STRIP + near)),
-        )
-        held_near = scalar.cast(Load("update_places", (near,), int32), int64)
-        steps = step(held_near, Load("update_values", (near,), out.dtype))
-        left = Loop(last, step(_of(key, update, last + begin), _of(value, update, last + begin)))
-        work = (
-            Let(row, Const(places, int64)),
-            Let(total, neutral),
-            Loop(strip, (Loop(near, stores, LoopKind.SIMD), Loop(near, steps)), share=share),
-            *((If(scalar.eq(copy, copies - 1), (left,)),) if last.extent else ()),
-            flush,
-        )
+        work = _in_strips(out, places, update, key, change, value, share, functools.partial(put, at=()))
         local = {"update_places": int32, "update_values": out.dtype}
     at = tuple(Index(f"result{d}", n) for d, n in enumerate(shape))
     flat = raveled(at, shape)
@@ -111,6 +87,49 @@ def in_copies(
     sizes = (copies, places + 1, *(i.extent for i in columns))
     scratch[name] = Buffer(out.dtype, sizes, written=True, shared=True)
     return Copies((Loop(copy, (*clear, *work), LoopKind.PARALLEL), *together), scratch)
+
+
+def _in_strips(
+    out: Out,
+    places: int,
+    update: Index,
+    key: Expr,
+    change: Change,
+    value: Expr,
+    share: Share,
+    put: Callable[[Expr, Expr], Store],
+) -> tuple[Stmt, ...]:
+    """The updates of single numbers of one copy: those of one place, one after the other, are put there once.
+
+    The places and values of a strip of updates are computed first, in vector lanes.
+    """
+    count, next_row, total = update.extent, Local("next_row", int64), Local("copied", out.dtype)
+    neutral, flush = change.neutral(), put(_ROW, total)
+
+    def step(place: Expr, value: Expr) -> tuple[Stmt, ...]:
+        return (
+            Let(next_row, place),
+            If(scalar.ne(next_row, _ROW), (flush, Update(_ROW, next_row), Update(total, neutral))),
+            Update(total, change.together(total, value)),
+        )
+
+    strip, near = Index("strip", count // _STRIP), Index("near", _STRIP)
+    last, begin = Index("last", count % _STRIP), count // _STRIP * _STRIP
+    stores = (
+        Store("update_places", (near,), scalar.cast(_of(key, update, strip * _STRIP + near), int32)),
+        Store("update_values", (near,), _of(value, update, strip * _STRIP + near)),
+    )
+    held_near = scalar.cast(Load("update_places", (near,), int32), int64)
+    steps = step(held_near, Load("update_values", (near,), out.dtype))
+    left = Loop(last, step(_of(key, update, last + begin), _of(value, update, last + begin)))
+    strips = Loop(strip, (Loop(near, stores, LoopKind.SIMD), Loop(near, steps)), share=share)
+    return (
+        Let(_ROW, Const(places, int64)),
+        Let(total, neutral),
+        strips,
+        *((If(scalar.eq(share.part, share.count - 1), (left,)),) if last.extent else ()),
+        flush,
+    )
 
 
 def _in_tables(

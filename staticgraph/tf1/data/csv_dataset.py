@@ -61,13 +61,7 @@ def make_csv_dataset(
         raise _refused(f"no file matches {', '.join(patterns)}")
     settings: dict[str, Any] = {} if use_quote_delim else {"quoting": csv.QUOTE_NONE}
     probe = _Probe(files, compression_type or "", {"delimiter": field_delim, **settings})
-    if column_names is None:
-        if not header:
-            raise _refused("column_names must be given where the files have no header line")
-        column_names = probe.names()
-    names = list(column_names)
-    if len(set(names)) < len(names):
-        raise _refused(f"two columns have one name: {names}")
+    names = _names(column_names, probe, header)
     chosen = None if select_columns is None else _numbers(select_columns, names)
     if column_defaults is None:
         columns = list(range(len(names))) if chosen is None else chosen
@@ -108,6 +102,16 @@ def make_csv_dataset(
         dataset = dataset.repeat(epochs)
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(named)
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
+
+
+def _names(given: Sequence[str] | None, probe: _Probe, header: bool) -> list[str]:
+    """Return the names of all columns: those given, or those of the first line."""
+    if given is None and not header:
+        raise _refused("column_names must be given where the files have no header line")
+    names = probe.names() if given is None else list(given)
+    if len(set(names)) < len(names):
+        raise _refused(f"two columns have one name: {names}")
+    return names
 
 
 def _shuffled_epochs(dataset: Dataset, size: int, seed: Any, epochs: int) -> Dataset:
