@@ -12,6 +12,7 @@ on that overwrites a variable, the step can only go on to its end: then only wha
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from staticgraph.compiler.codegen.abi import (
     BranchSegment,
@@ -74,6 +75,22 @@ def _order(ref: BufferRef) -> tuple[int, int, str]:
     return (ref.slot, 0, str(ref.offset)) if isinstance(ref.offset, Size) else (ref.slot, ref.offset, "")
 
 
+class _Turn(NamedTuple):
+    """Addresses of a value that rounds write to two places in turns: now, in the next one, and the spare."""
+
+    current: str
+    target: str
+    spare: str
+
+    def phis(self, first: tuple[str, str, str], before: str, latch: str) -> list[str]:
+        """Return the three in a round: `first` after the block `before`, one on after the block `latch`."""
+        nexts = self.target, self.spare, self.target
+        return [
+            f"  {mine} = phi ptr [ {start}, %{before} ], [ {following}, %{latch} ]"
+            for mine, start, following in zip(self, first, nexts, strict=True)
+        ]
+
+
 def loop(
     writer: Emitter, segment: LoopSegment, address: Address, number: Number, watch: BufferRef, clock: Clock
 ) -> None:
@@ -83,7 +100,7 @@ def loop(
     inits = [
         final if c.init is None else address(c.init) for c, final in zip(segment.carried, finals, strict=True)
     ]
-    others = [None if c.other is None else address(c.other) for c in segment.carried]
+    others = {n: address(c.other) for n, c in enumerate(segment.carried) if c.other is not None}
     again = address(segment.again)
     watcher = "" if segment.patience is None else address(watch)
     _fill(writer, body, address)
@@ -91,7 +108,6 @@ def loop(
         writer.need(f"declare i32 @{body.before.name}(ptr)")
         writer.value(f"call i32 @{body.before.name}(ptr {table})")
     pred = writer.value(f"load i8, ptr {address(segment.pred)}, align 1")
-    turns = [n for n, other in enumerate(others) if other is not None]
     spare = address(segment.spare) if segment.rows else ""
     # Open sizes are read where they are first asked for: not in a round, which may never come.
     rows = [(row, address(row.base), number(row.rows), number(row.size)) for row in segment.rows]
@@ -99,13 +115,13 @@ def loop(
         _copy(writer, address(copy.target), address(copy.source), number(copy.size))
     if segment.rows:
         writer.clear(spare, number(segment.spare_bytes))
-    for n, carried in enumerate(segment.carried):
-        if others[n] is None:
-            _copy(writer, finals[n], inits[n], number(carried.size))
-            _set(writer, table, carried.argument, finals[n])
-            _set(writer, table, carried.result, finals[n])
+    for carried, init, final in zip(segment.carried, inits, finals, strict=True):
+        if carried.other is None:  # overwritten in place
+            _copy(writer, final, init, number(carried.size))
+            _set(writer, table, carried.argument, final)
+            _set(writer, table, carried.result, final)
     head, inside, stopped, done = (writer.label() for _ in range(4))
-    names = [tuple(writer.reserve() for _ in range(3)) for _ in turns]
+    turns = {n: _Turn(writer.reserve(), writer.reserve(), writer.reserve()) for n in others}
     runs, rounds, following = (writer.reserve() for _ in range(3))
     first = writer.value(f"icmp ne i8 {pred}, 0")
     before = writer.block
@@ -115,12 +131,11 @@ def loop(
     place = len(writer.lines)
     writer.branch_if(runs, inside, done)
     writer.start(inside)
-    for n, (current, target, _) in zip(turns, names, strict=True):
-        _set(writer, table, segment.carried[n].argument, current)
-        _set(writer, table, segment.carried[n].result, target)
-    now = dict(zip(turns, (current for current, _, _ in names), strict=True))
+    for n, turn in turns.items():
+        _set(writer, table, segment.carried[n].argument, turn.current)
+        _set(writer, table, segment.carried[n].result, turn.target)
     for row, base, count, size in rows:
-        counter = now.get(row.counter, finals[row.counter])
+        counter = turns[row.counter].current if row.counter in turns else finals[row.counter]
         _set(writer, table, row.slot, _row(writer, row, base, counter, spare, count, size))
     status = writer.value(f"call i32 @{body.code.name}(ptr {table})")
     writer.need(f"declare i32 @{body.code.name}(ptr)")
@@ -134,18 +149,14 @@ def loop(
     phis = [f"  {runs} = phi i1 [ {first}, %{before} ], [ {holds}, %{latch} ]"]
     if segment.patience is not None:
         phis.append(f"  {rounds} = phi i64 [ 0, %{before} ], [ {following}, %{latch} ]")
-    for n, (current, target, spare) in zip(turns, names, strict=True):
-        phis += [
-            f"  {current} = phi ptr [ {inits[n]}, %{before} ], [ {target}, %{latch} ]",
-            f"  {target} = phi ptr [ {finals[n]}, %{before} ], [ {spare}, %{latch} ]",
-            f"  {spare} = phi ptr [ {others[n]}, %{before} ], [ {target}, %{latch} ]",
-        ]
+    for n, turn in turns.items():
+        phis += turn.phis((inits[n], finals[n], others[n]), before, latch)
     writer.lines[place:place] = phis
     writer.start(stopped)
     writer.line("ret i32 1")
     writer.start(done)
-    for n, (current, _, _) in zip(turns, names, strict=True):
-        _copy_if_elsewhere(writer, finals[n], current, number(segment.carried[n].size))
+    for n, turn in turns.items():
+        _copy_if_elsewhere(writer, finals[n], turn.current, number(segment.carried[n].size))
 
 
 def _row(writer: Emitter, row: RowPointer, base: str, counter: str, spare: str, count: str, size: str) -> str:
