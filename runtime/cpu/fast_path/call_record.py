@@ -27,7 +27,11 @@ from staticgraph.runtime.state.variables import VariableStore
 SHORT = 20_000  # nanoseconds: as long may a run keep other threads of Python waiting
 EXPECTED = 64  # bytes of a feed whose value decides which program is right, for machine code to compare
 _BYTES_PER_NANOSECOND = 10  # of memory traffic
-_FORMS = {None: ResultForm.SINGLE, list: ResultForm.LIST, tuple: ResultForm.TUPLE}
+_FORMS: dict[type | None, ResultForm] = {
+    None: ResultForm.SINGLE,
+    list: ResultForm.LIST,
+    tuple: ResultForm.TUPLE,
+}
 _CONVERSIONS = {
     "float32": Conversion.FLOAT32,
     "float64": Conversion.FLOAT64,

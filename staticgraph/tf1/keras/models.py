@@ -8,13 +8,13 @@ from typing import Any
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.engine.configuration import network_from_config
 from staticgraph.tf1.keras.engine.input_layer import InputLayer
-from staticgraph.tf1.keras.engine.layer_table import LAYERS
 from staticgraph.tf1.keras.engine.model import Model
 from staticgraph.tf1.keras.engine.sequential import Sequential
 from staticgraph.tf1.keras.engine.structure import listed, single
 from staticgraph.tf1.keras.saving.files import from_config as model_from_config
 from staticgraph.tf1.keras.saving.files import from_json as model_from_json
 from staticgraph.tf1.keras.saving.files import load_model, save_model
+from staticgraph.tf1.keras.serialization import LAYERS
 
 __all__ = [
     "Model",

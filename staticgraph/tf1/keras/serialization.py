@@ -19,6 +19,7 @@ __all__ = [
     "serialize_keras_object",
 ]
 
+LAYERS: dict[str, Any] = {}  # the layers that a config may name: each module of layers adds its own
 _custom: dict[str, Any] = {}
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.keras.engine.layer_table import LAYERS
 from staticgraph.tf1.keras.engine.node import history
 from staticgraph.tf1.keras.engine.structure import leaves, single
-from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
+from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object
 
 
 def network_config(model: Any) -> dict[str, Any]:

@@ -7,10 +7,9 @@ from typing import Any
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.keras.engine.input_layer import Input, InputLayer
 from staticgraph.tf1.keras.engine.layer import Layer
-from staticgraph.tf1.keras.engine.layer_table import LAYERS
 from staticgraph.tf1.keras.engine.model import Model
 from staticgraph.tf1.keras.engine.node import history
-from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
+from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object
 
 
 class Sequential(Model):

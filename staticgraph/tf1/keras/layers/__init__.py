@@ -8,7 +8,6 @@ from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.keras.engine.input_layer import *
 from staticgraph.tf1.keras.engine.input_spec import *
 from staticgraph.tf1.keras.engine.layer import *
-from staticgraph.tf1.keras.engine.layer_table import LAYERS
 from staticgraph.tf1.keras.layers.activation import *
 from staticgraph.tf1.keras.layers.attention import *
 from staticgraph.tf1.keras.layers.cells import *
@@ -23,7 +22,7 @@ from staticgraph.tf1.keras.layers.pooling import *
 from staticgraph.tf1.keras.layers.recurrent import *
 from staticgraph.tf1.keras.layers.space import *
 from staticgraph.tf1.keras.layers.wrappers import *
-from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
+from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object
 
 LAYERS.update({name: made for name, made in list(globals().items()) if isinstance(made, type)})
 

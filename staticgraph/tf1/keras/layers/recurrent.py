@@ -15,7 +15,6 @@ from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras import regularizers, state
 from staticgraph.tf1.keras.engine.layer import Layer
-from staticgraph.tf1.keras.engine.layer_table import LAYERS
 from staticgraph.tf1.keras.engine.node import mask_of
 from staticgraph.tf1.keras.engine.structure import leaves, listed
 from staticgraph.tf1.keras.layers.cells import (
@@ -27,7 +26,7 @@ from staticgraph.tf1.keras.layers.cells import (
     initial_state,
 )
 from staticgraph.tf1.keras.layers.recurrent_counts import layer_operations
-from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
+from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object
 
 __all__ = ["CuDNNGRU", "CuDNNLSTM", "GRU", "LSTM", "RNN", "SimpleRNN"]
 

@@ -11,9 +11,8 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
-from staticgraph.tf1.keras.engine.layer_table import LAYERS
 from staticgraph.tf1.keras.engine.structure import leaves, listed, single
-from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
+from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object
 
 __all__ = ["Bidirectional", "TimeDistributed", "Wrapper"]
 

@@ -23,9 +23,8 @@ from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.checkpoint import checkpoint_file
 from staticgraph.runtime.files.strict_json import check, dump, parse
 from staticgraph.tf1.keras import losses, metrics, optimizers, state
-from staticgraph.tf1.keras.engine.layer_table import LAYERS
 from staticgraph.tf1.keras.saving import hdf5
-from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
+from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object
 
 _WEIGHTS, _MODEL, _OPTIMIZER = "weights.safetensors", "model.json", "optimizer.safetensors"
 _MODEL_KIND, _WEIGHTS_KIND = "keras model", "keras weights"
