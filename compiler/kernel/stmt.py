@@ -206,6 +206,15 @@ class Kernel:
         return 1
 
 
+@dataclass(frozen=True, slots=True)
+class PhaseCall:
+    """When a phase is done: the chunks from `first` on, so many of them, of the phase with this number."""
+
+    phase: int
+    first: int
+    chunks: AnySize
+
+
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions that `stmt` itself evaluates, without those of statements inside it."""
     if isinstance(stmt, (Let, Update)):  # a `match` asks for more

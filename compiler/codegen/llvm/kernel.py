@@ -30,7 +30,6 @@ from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.lower_functions import approximate
-from staticgraph.compiler.kernel.schedule_cpu.parallelize import PhaseCall
 from staticgraph.compiler.kernel.stmt import (
     ALIGNMENT,
     If,
@@ -38,6 +37,7 @@ from staticgraph.compiler.kernel.stmt import (
     Let,
     Loop,
     LoopKind,
+    PhaseCall,
     Share,
     Span,
     Stmt,
