@@ -34,7 +34,11 @@ MUCH = 1 << 20  # bytes of a step beside which it matters what is kept: to give 
 
 
 class Workspace:
-    """Memory of the executables of one step. `prepared` is the step, with any sizes.
+    """Memory of the executables of one step.
+
+    Args:
+        prepared: The step, with any sizes.
+        shares: True if it has work for several threads.
 
     Attributes:
         pool: The threads that help with the step; None if it has no work for several.
@@ -43,7 +47,7 @@ class Workspace:
         MemoryError: The system does not give so much.
     """
 
-    def __init__(self, prepared: Compiled | LoadedProgram) -> None:
+    def __init__(self, prepared: Compiled | LoadedProgram, shares: bool) -> None:
         program = prepared.program
         if _bytes(program) >= MUCH:
             give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
@@ -55,7 +59,7 @@ class Workspace:
         self._fixed = {SHARED: shared, PRIVATE: private, CONSTANTS: constants}
         self._places = [(slot, address_of(block)) for slot, block in self._fixed.items()]
         self.pool: Pool | None = None
-        if prepared.regions:
+        if shares:
             from staticgraph.runtime.cpu.pool import POOL  # its code is not needed by small steps
 
             self.pool = POOL
@@ -108,10 +112,11 @@ class OpenStep:
         self.may_stop = program.may_stop
         self.needed = tuple(made.step.needed)  # variables that must have a value
         self.slots, self.numbers_slot = program.slots, program.numbers_slot
-        self.workspace = Workspace(made)
+        regions = made.regions
+        self.workspace = Workspace(made, bool(regions))
         self._program_at = program_at(program)
         self._count = len(made.sizes) if program.opens else 0
-        self._numbers_at = evaluator((*(made.sizes if program.opens else ()), *made.regions))
+        self._numbers_at = evaluator((*(made.sizes if program.opens else ()), *regions))
 
     def at(self, values: Values) -> Compiled | LoadedProgram:
         """The step for values of its open sizes."""
