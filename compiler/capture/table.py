@@ -21,7 +21,7 @@ RULES: LazyTable[CaptureRule] = LazyTable()
 RULES.found_in(
     "staticgraph.compiler.capture.rules",
     {
-        "operations": "select select_rows add_n *computed",
+        "operations": "constant select select_rows add_n *computed",
         "variables": (
             "placeholder_with_default read_value assign is_variable_initialized initialized_value *write"
         ),

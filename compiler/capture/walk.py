@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
+from operator import attrgetter
 
 from staticgraph.compiler.capture.prune import Wanted
 from staticgraph.compiler.capture.regions import with_inner
@@ -42,7 +43,7 @@ class CaptureRule:
     """
 
     capture: Callable[[Walk, Operation], Made]
-    takes: Callable[[Operation], Iterable[Tensor]] = lambda op: op.tensors
+    takes: Callable[[Operation], Iterable[Tensor]] = attrgetter("tensors")
 
 
 def no_inputs(op: Operation) -> tuple[Tensor, ...]:

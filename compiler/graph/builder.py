@@ -207,8 +207,13 @@ class Builder:
             return self._extents(np.asarray(value, object), as_dtype(dtype or int32))
         type = as_dtype(dtype) if dtype is not None else infer_dtype(value)
         with np.errstate(over="ignore"):  # a count may be infinite in float16
-            literal = Literal.of(np.asarray(value), type)
-        return self.node(OPS["constant"], (), {"value": literal}).outputs[0]
+            return self.literal(Literal.of(np.asarray(value), type))
+
+    def literal(self, value: Literal) -> Value:
+        """The constant of this content, whose type needs no rule."""
+        type = TensorType(value.dtype, value.shape)
+        types = (self._same_types.setdefault(type, type),)
+        return self.node(OPS["constant"], (), {"value": value}, types).outputs[0]
 
     def _extents(self, sizes: np.ndarray, dtype: DType) -> Value:
         if not dtype.is_integer:

@@ -9,7 +9,7 @@ from typing import Any
 from staticgraph.compiler.capture.request import Needs
 from staticgraph.compiler.capture.rules.static_values import attributes, flag
 from staticgraph.compiler.capture.table import RULES
-from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
+from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk, no_inputs
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning, ops
 from staticgraph.compiler.graph.tensor import Operation
@@ -28,6 +28,11 @@ DECISIONS = {
 def capture_operation(walk: Walk, op: Operation) -> Made:
     """Return the values of an operation that has no rule of its own."""
     return applied(walk, op, [walk.value(t) for t in op.tensors])
+
+
+def capture_constant(walk: Walk, op: Operation) -> Made:
+    """Return a constant of the user's graph."""
+    return walk.build.literal(op.attrs["value"])
 
 
 def capture_select(walk: Walk, op: Operation) -> Made:
@@ -78,5 +83,6 @@ def _require(walk: Walk, definition: OpDef, inputs: Sequence[Value], attrs: Mapp
 
 
 RULES["*computed"] = CaptureRule(capture_operation)
+RULES["constant"] = CaptureRule(capture_constant, no_inputs)
 RULES["select"] = RULES["select_rows"] = CaptureRule(capture_select)
 RULES["add_n"] = CaptureRule(capture_sum)
