@@ -34,7 +34,9 @@ def open_backend(settings: Settings, config: Any) -> Backend:
 
 
 def _has_driver() -> bool:
-    from staticgraph.runtime.libcuda import libcuda  # on first use: what opens no session asks for no driver
+    from staticgraph.runtime.gpu.libcuda import (
+        libcuda,  # on first use: what opens no session asks for no driver
+    )
 
     return libcuda() is not None
 

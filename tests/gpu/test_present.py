@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from staticgraph.compiler.graph.errors import FailedPreconditionError, UnavailableError
-from staticgraph.runtime import libcuda
+from staticgraph.runtime.gpu import libcuda
 from staticgraph.runtime.gpu.cuda import present
 from staticgraph.runtime.gpu.cuda.driver import Card
 from staticgraph.runtime.gpu.cuda.present import CudaSystem

@@ -14,7 +14,7 @@ from staticgraph.runtime.gpu.cuda.cupy_driver import CupyDriver
 from staticgraph.runtime.gpu.cuda.driver import Card, Driver
 from staticgraph.runtime.gpu.cuda.failure import NO_CARD, failure
 from staticgraph.runtime.gpu.cuda.installed import version
-from staticgraph.runtime.libcuda import libcuda
+from staticgraph.runtime.gpu.libcuda import libcuda
 
 # The packages that bring CuPy, which must not meet, with the version of CUDA that each is for.
 PACKAGES = {"cupy-cuda12x": 12, "cupy-cuda13x": 13, "cupy": 0, "cupy-cuda11x": 11}

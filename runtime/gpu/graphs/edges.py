@@ -12,7 +12,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.runtime.gpu.cuda.failure import failure
-from staticgraph.runtime.libcuda import libcuda
+from staticgraph.runtime.gpu.libcuda import libcuda
 
 REPLACE = 1  # of CUstreamUpdateCaptureDependencies_flags
 ACTIVE = 1  # of CUstreamCaptureStatus

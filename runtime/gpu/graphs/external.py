@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 
 from staticgraph.runtime.gpu.cuda.failure import failure
-from staticgraph.runtime.libcuda import libcuda
+from staticgraph.runtime.gpu.libcuda import libcuda
 
 _EXTERNAL = 1  # of CUevent_record_flags, and of CUevent_wait_flags
 

@@ -11,7 +11,7 @@ from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents
 from staticgraph.runtime.gpu.cuda.connection import Connection
 from staticgraph.runtime.gpu.cuda.failure import explained
-from staticgraph.runtime.libcuda import libcuda
+from staticgraph.runtime.gpu.libcuda import libcuda
 
 _REGISTERS = 4  # of CUfunction_attribute
 _GIVEN = 8  # of CUfunction_attribute: MAX_DYNAMIC_SHARED_SIZE_BYTES

@@ -1,7 +1,4 @@
-"""The system's driver for NVIDIA GPUs.
-
-Every session asks for it, most of them in vain. So it is not a part of `gpu/`, which these need not import.
-"""
+"""The system's driver for NVIDIA GPUs. Every session asks for it, most in vain: this file imports nothing."""
 
 from __future__ import annotations
 
