@@ -21,7 +21,11 @@ def side():
         yield graph_side
 
 
-@pytest.mark.parametrize("name", ["cnn_39", "tagger", "gpt"])
+def less_often(*names: str) -> list:
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", ["cnn_39", *less_often("tagger", "gpt")])
 def test_a_story_has_the_results_of_a_session_that_compiles_each_size(name: str, side, monkeypatch):
     facts, again = worker.run(side, name, ["small"])
     assert facts["programs"] >= 1
@@ -35,7 +39,7 @@ def test_a_story_has_the_results_of_a_session_that_compiles_each_size(name: str,
     )
 
 
-@pytest.mark.parametrize("name", ["unet", "mobilenet"])
+@pytest.mark.parametrize("name", ["unet", *less_often("mobilenet")])
 def test_a_first_step(name: str, side):
     facts, again = worker.run(side, name, ["small"])
     assert np.isfinite(facts["results"]).all() and 0 < facts["results"][0][0] < 5
@@ -51,7 +55,7 @@ def test_a_net_of_two_losses_trains_the_weights_of_each(side):
     assert np.isfinite(losses).all() and losses[-1, 1] < losses[0, 1]  # the generator learns faster
 
 
-@pytest.mark.parametrize("name", ["lenet", "mlp", "embedding", "norm_softmax"])
+@pytest.mark.parametrize("name", ["lenet", "embedding", *less_often("mlp", "norm_softmax")])
 def test_rows_of_the_readme_with_open_sizes_compute_the_same(name: str, monkeypatch):
     work, found = WORKLOADS[name], []
     for opened in (False, True):

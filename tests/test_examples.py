@@ -50,6 +50,7 @@ def loss_of_numpy(dtype: type, steps: int) -> float:
     return two_layer_net.in_numpy(steps)
 
 
+@pytest.mark.by_turns("way")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("dtype", "steps"), PRECISIONS)
 def test_two_layer_net_trains_to_the_loss_of_numpy(way, dtype, steps, monkeypatch):

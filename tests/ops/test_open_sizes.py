@@ -16,7 +16,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import GraphError, OpError, RuleError
-from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Role
+from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, Role
 from tests.ops.harness import TESTED, Use, as_tuple, assert_same, dtype_choices, uses
 
 INTERNAL = re.compile(r"^(Type|Attribute|Assertion|Value|Index|Key)Error|Undecided")
@@ -59,12 +59,14 @@ def _twice(a, axis):
 
 def _cases():
     """Each op with its first sizes open, and with all of them. An op that needs one program for all open
-    sizes seldom needs more for some of them: of those, each second one is tried.
+    sizes seldom needs more for some of them: of those, each fourth one is tried. So it is with elementwise
+    ops, which use sizes alike.
     """
-    for number, name in enumerate(USES):
-        repeats = number % 2 and not any(name in table for table in CLOSED.values())
-        yield pytest.param(name, "first", marks=[pytest.mark.slow] if repeats else [])
-        yield pytest.param(name, "every")
+    for number, (name, use) in enumerate(USES.items()):
+        repeats = number % 4 and not any(name in table for table in CLOSED.values())
+        marks = [pytest.mark.slow] if repeats else []
+        yield pytest.param(name, "first", marks=marks)
+        yield pytest.param(name, "every", marks=marks if use.op.kind is Kind.ELEMENTWISE else [])
 
 
 @pytest.mark.parametrize(("name", "axes"), [*_cases()])

@@ -29,6 +29,11 @@ SHAPES = [
     (1, 1), (2, 2), (8, 8), (9, 9), (17, 17), (64, 64), (100, 100),
     (40, 5, 5), (2, 8, 3, 3), (3, 7, 16, 16), (4, 24, 24), (3, 33, 33),
 ]  # fmt: skip
+REPEATS = {(2, 2), (17, 17), (64, 64), (4, 24, 24)}  # of the kinds of others
+
+
+def shapes(*more):
+    return [pytest.param(s, marks=[pytest.mark.slow] if s in REPEATS else []) for s in (*SHAPES, *more)]
 
 
 def transposed(x):
@@ -80,7 +85,7 @@ def check_singular_values(x, values, left, right, most):
 
 @pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", shapes())
 def test_eigenvalues(shape, dtype, rng):
     x = rng.normal(size=shape)
     x = ((x + transposed(x)) / 2).astype(dtype)
@@ -94,7 +99,7 @@ def test_eigenvalues(shape, dtype, rng):
 
 @pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [*SHAPES, (30, 20), (3, 5, 9), (2, 40, 33), (1, 7), (7, 1)])
+@pytest.mark.parametrize("shape", shapes((30, 20), (3, 5, 9), (2, 40, 33), (1, 7), (7, 1)))
 def test_singular_values(shape, dtype, rng):
     x = rng.normal(size=shape).astype(dtype)
     (values, left, right), (_, *square), alone = run(

@@ -22,7 +22,14 @@ HEAD = """
 """
 
 
-@pytest.mark.parametrize("ways", [(True, 1), (True, 0), (False, 1)], ids=["NCCL", "one card", "no NCCL"])
+@pytest.mark.parametrize(
+    "ways",
+    [
+        pytest.param((True, 1), id="NCCL"),
+        pytest.param((True, 0), id="one card"),
+        pytest.param((False, 1), id="no NCCL", marks=pytest.mark.slow),  # does what one card does
+    ],
+)
 def test_first_values_sums_and_errors_are_those_of_processors(ways: tuple[bool, int]):
     nccl, cards = ways
     program = (
