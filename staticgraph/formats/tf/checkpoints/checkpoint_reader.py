@@ -141,7 +141,7 @@ def warm_start(
 
     A list of patterns chooses from all variables. `var_name_to_prev_var_name` maps names in the graph to
     names in the checkpoint, where they differ. A pattern sees names with their `:0`, as in TensorFlow:
-    "w[^/]" chooses `w` and not `w/Momentum`.
+    `w[^/]` chooses `w` and not `w/Momentum`.
     """
     if var_name_to_vocab_info:
         raise misuse(NotImplementedError, "warm_start: var_name_to_vocab_info is not supported")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.arrays.array_ops import reshape, transpose
-from staticgraph.arrays.space import extract_image_patches
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linear_algebra.linalg import matmul
@@ -57,6 +56,8 @@ def local_conv(
     inputs: Any, kernel: Any, kernel_size: Sequence[int], strides: Sequence[int], sizes: Any, data_format: Any
 ) -> Tensor:
     """A convolution over one or two axes, with a product of each window and its own weights."""
+    from staticgraph.arrays.space import extract_image_patches  # rarely used
+
     inputs, kernel = convert_to_tensor(inputs), convert_to_tensor(kernel)
     rank, first = len(sizes), checked_format(data_format) == "channels_first"
     images = transpose(inputs, [0, *range(2, rank + 2), 1]) if first else inputs

@@ -12,7 +12,6 @@ from staticgraph.building import inputs
 from staticgraph.building.framework import control_dependencies
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.debugging.printing import print as print_line
 from staticgraph.differentiation.gradients import gradients as _gradients
 from staticgraph.random_numbers import random_ops
 from staticgraph.state.state_ops import assign, assign_add, assign_sub
@@ -179,6 +178,8 @@ def print_tensor(x: Any, message: str = "") -> Any:
     if not isinstance(x, Tensor):
         print(message, x)
         return x
+    from staticgraph.debugging.printing import print as print_line  # rarely used
+
     with control_dependencies([print_line(message, x, output_stream=sys.stdout)]):
         return inputs.identity(x)
 

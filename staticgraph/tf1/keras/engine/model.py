@@ -170,7 +170,7 @@ class Model(loops.Loops, Network):
             several = isinstance(x, list | tuple) and bool(x) and hasattr(x[0], "shape")
             arrays = [np.asarray(a) for a in (x if several else [x])]
             self._build_for(arrays)
-        if self._training and "outputs" not in self._training:  # compiled before it was built
+        if "arguments" in self._training and "outputs" not in self._training:  # compiled before it was built
             self._prepare()
 
     def _build_for(self, arrays: list[np.ndarray]) -> None:

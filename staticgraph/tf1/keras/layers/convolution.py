@@ -119,10 +119,8 @@ class SeparableConv2D(_Separable, convolution.SeparableConv2D):
     """Depthwise and then pointwise convolution of images."""
 
 
-class SeparableConv1D(_Separable):
+class SeparableConv1D(_Separable, convolution.SeparableConv1D):
     """Depthwise and then pointwise convolution of sequences."""
-
-    rank = 1
 
     def call(self, inputs: Any) -> Any:
         if self.padding == "causal":
