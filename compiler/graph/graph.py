@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
-from staticgraph.compiler.graph.checks.arguments import list_of
+from staticgraph.compiler.graph.checks.arguments import list_of, text_of
 from staticgraph.compiler.graph.errors import (
     FinalizedError,
     OtherGraphError,
@@ -65,6 +65,8 @@ class Graph(Feedable):
 
     def record(self, op: OpDef, values: dict[str, Any], name: str | None = None) -> Any:
         """Add an operation; returns its output, its tuple of outputs, or itself where it has none."""
+        if name.__class__ is not str and name is not None:
+            name = text_of(name, "name")
         with self._lock, recording(self):
             self._check_open()
             where = user_frame()

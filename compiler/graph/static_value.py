@@ -30,8 +30,8 @@ def static_value(tensor: Tensor, partial: bool = False) -> Any:
     value = _value(tensor, {}, DEEPEST)
     if value is None:
         shape = tensor.type.shape
-        listed = partial and shape is not None and len(shape) == 1 and 0 < (shape[0] or 0) <= _MOST
-        return (None,) * shape[0] if listed else None
+        length = shape[0] if partial and shape is not None and len(shape) == 1 else None
+        return (None,) * length if length and length <= _MOST else None
     if isinstance(value, tuple) and None in value and not partial:
         return None
     return plain(value)
