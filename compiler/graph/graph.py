@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
-from staticgraph.compiler.graph.checks.arguments import list_of, text_of
+from staticgraph.compiler.graph.checks.arguments import list_of
 from staticgraph.compiler.graph.errors import (
     FinalizedError,
     OtherGraphError,
@@ -65,14 +65,14 @@ class Graph(Feedable):
 
     def record(self, op: OpDef, values: dict[str, Any], name: str | None = None) -> Any:
         """Add an operation; returns its output, its tuple of outputs, or itself where it has none."""
-        if name.__class__ is not str and name is not None:
-            name = text_of(name, "name")
         with self._lock, recording(self):
             self._check_open()
             where = user_frame()
             mark, names = len(self._operations), self.names.mark
             try:
-                full_name = self._op_name(name or op.tf)
+                full_name = self._op_name(
+                    op.tf if name is None or (name.__class__ is str and not name) else name
+                )
                 call = bind_call(self, op, values, full_name)
                 gradient = self._scoped.gradients.get(op.tf)
                 wrapper = self._wrapper(op, gradient)

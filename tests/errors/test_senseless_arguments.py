@@ -118,7 +118,7 @@ def test_counts_that_no_memory_holds(count):
         (lambda: sg.layers.dense(sg.ones([2, 3]), 2, kernel_regularizer="l2"), "regularizer is 'l2'"),
         (lambda: sg.layers.Dense(2, activity_regularizer=3), "activity_regularizer is 3"),
         (lambda: sg.layers.Dropout(name=np.array(["a", "b"])), "name is .*must be a string"),
-        (lambda: sg.nn.relu(sg.ones([2]), name=np.array(["a", "b"])), "name is .*must be a string"),
+        (lambda: sg.nn.relu(sg.ones([2]), name=np.array(["a", "b"])), "is a string, not"),
         (lambda: sg.FIFOQueue(None, [sg.float32]), "capacity is None, and must be a whole number"),
         (lambda: sg.FIFOQueue(float("nan"), [sg.float32]), "capacity is nan"),
         (lambda: sg.RandomShuffleQueue(5, "a", [sg.float32]), "min_after_dequeue is 'a'"),
