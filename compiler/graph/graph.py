@@ -68,7 +68,7 @@ class Graph(Elements):
             where = user_frame()
             mark, names = len(self._operations), self.names.mark
             try:
-                full_name = self._op_name(name or op.tf)
+                full_name = self._op_name(name or op.tf if name is None or isinstance(name, str) else name)
                 call = bind_call(self, op, values, full_name)
                 gradient = self._scoped.gradients.get(op.tf)
                 wrapper = self._wrapper(op, gradient)

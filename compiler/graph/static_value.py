@@ -29,17 +29,12 @@ def static_value(tensor: Tensor, partial: bool = False) -> Any:
     """
     value = _value(tensor, {}, DEEPEST)
     if value is None:
-        count = _entries(tensor) if partial else 0
-        return (None,) * count if 0 < count <= _MOST else None
+        shape = tensor.type.shape
+        length = shape[0] if partial and shape is not None and len(shape) == 1 else None
+        return (None,) * length if length and length <= _MOST else None
     if isinstance(value, tuple) and None in value and not partial:
         return None
     return plain(value)
-
-
-def _entries(tensor: Tensor) -> int:
-    """The number of entries of a vector; 0 if it is none, or their number is not known."""
-    shape = tensor.type.shape
-    return (shape[0] or 0) if shape is not None and len(shape) == 1 else 0
 
 
 def _value(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:

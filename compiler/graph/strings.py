@@ -33,7 +33,11 @@ def as_strings(value: Any) -> np.ndarray:
 
 def _bytes(value: Any) -> bytes:
     if isinstance(value, str):
-        return value.encode()
+        try:
+            return value.encode()
+        except UnicodeEncodeError:
+            text = f"{value!r} has half of a character, which UTF-8 cannot write"
+            raise misuse(ValueError, text, "give bytes, such as those of os.fsencode") from None
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)
     text = f"{value!r} is not a string, and others beside it are"

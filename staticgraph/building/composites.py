@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from staticgraph.compiler.graph.checks.arguments import walked
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import COMPOSITES
 
@@ -23,7 +24,7 @@ def for_composites(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        if COMPOSITES and (found := _composite((*args, *kwargs.values()))) is not None:
+        if COMPOSITES and (found := _found((*args, *kwargs.values()), function)) is not None:
             form = type(found).functions.get(function.__name__)
             if form is None:
                 text = f"{function.__name__} does not take a {type(found).__name__}"
@@ -32,6 +33,10 @@ def for_composites(function: _Function) -> _Function:
         return function(*args, **kwargs)
 
     return called  # type: ignore[return-value]
+
+
+def _found(values: Any, function: Callable[..., Any]) -> Any:
+    return walked(_composite, values, f"an argument of {function.__name__}")
 
 
 def _composite(values: Any) -> Any:

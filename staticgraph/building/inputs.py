@@ -16,11 +16,12 @@ from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, control_dependencies, graph_of, name_scope
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import infer_dtype
+from staticgraph.compiler.graph.checks.arguments import walked
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
 from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, RuleError, misuse, require, shown
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS
-from staticgraph.compiler.graph.recording.calls import as_array, check_representable
+from staticgraph.compiler.graph.recording.calls import as_array, check_representable, holds_tensor
 from staticgraph.compiler.graph.recording.conversions import as_one_tensor, stands_for_tensor
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, shape_text
 from staticgraph.compiler.graph.strings import as_strings
@@ -144,7 +145,7 @@ def convert_to_tensor(
     if isinstance(value, Tensor) and (wanted is None or value.dtype is wanted):
         return value
     value = as_one_tensor(value, wanted, name)
-    if isinstance(value, list | _tuple) and any(_holds_tensor(v) for v in value):
+    if isinstance(value, list | _tuple) and walked(holds_tensor, value, "value"):
         kind = _first_dtype(value)
         parts = [convert_to_tensor(v, kind) for v in value]
         if wanted is not None and kind is not wanted:
@@ -172,18 +173,12 @@ def convert_to_tensor(
     return constant(value, wanted, name=name or "Const")
 
 
-def _holds_tensor(value: Any) -> bool:
-    if isinstance(value, list | _tuple):
-        return any(_holds_tensor(v) for v in value)
-    return isinstance(value, Tensor) or stands_for_tensor(value)
-
-
 def _first_dtype(value: Any) -> DType | None:
     for item in value:
         if isinstance(item, list | _tuple):
             if (found := _first_dtype(item)) is not None:
                 return found
-        elif _holds_tensor(item):
+        elif holds_tensor(item):
             return getattr(item, "dtype", None) or as_one_tensor(item).dtype
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import whole_of
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.static_value import static_value
@@ -31,7 +32,7 @@ def sizes_of(x: Tensor) -> list[Size]:
 def whole(n: Any) -> Size:
     """A number, or a tensor, that a user gave as a size: a plain number where it is known."""
     known = static_value(n) if isinstance(n, Tensor) else n
-    return n if known is None else int(known)
+    return n if known is None else whole_of(known, "a size")
 
 
 def is_known(*sizes: Size) -> bool:

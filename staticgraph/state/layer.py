@@ -10,6 +10,7 @@ from typing import Any
 from staticgraph.building.framework import GraphKeys, checked, get_collection_ref, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import function_of, text_of
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import ShapeError, misuse, require, shown
 from staticgraph.compiler.graph.shapes import TensorShape
@@ -60,12 +61,14 @@ class Layer:
         self._trainable = trainable
         self._dtype: Any = as_dtype(dtype) if dtype is not None else None
         self.built = False
+        if activity_regularizer is not None:
+            function_of(activity_regularizer, "activity_regularizer")
         self.activity_regularizer = activity_regularizer
         self._losses: list[Tensor] = []
         self._updates: list[Operation] = []
         self._weights: list[Variable] = []  # in the order in which they were made
         self._named_weights: dict[str, Any] = {}  # by what `add_weight` called them
-        self._base_name = name or self._default_name()
+        self._base_name = text_of("" if name is None else name, "name") or self._default_name()
         self._reuse = _reuse
         self._scope: VariableScope | None = None
         if _scope:

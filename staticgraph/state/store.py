@@ -10,6 +10,7 @@ from typing import Any
 
 from staticgraph.building.framework import GraphKeys, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler.graph.checks.arguments import function_of
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
 from staticgraph.compiler.graph.errors import DuplicateNameError, misuse
 from staticgraph.compiler.graph.provenance import NAMES_OF_FILES, Provenance
@@ -91,7 +92,7 @@ def find_or_make(
     known[name] = variable
     if regularizer is not None and regularizer is not no_regularizer:
         with name_scope(f"{name}/Regularizer/"):
-            loss = regularizer(variable)
+            loss = function_of(regularizer, "regularizer")(variable)
         if loss is not None:
             variable.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
     return variable

@@ -105,3 +105,29 @@ def test_counts_that_no_memory_holds(count):
     """Before, thresholds were listed until the memory was full."""
     with pytest.raises((ValueError, ResourceExhaustedError), match="num_thresholds"):
         tf.metrics.auc([0, 1], [0.1, 0.9], num_thresholds=count)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: sg.eye(nested(3000)), "an argument of eye is nested too deeply"),
+        (lambda: sg.convert_to_tensor(nested(3000)), "nested too deeply"),
+        (lambda: sg.histogram_fixed_width([1.0], [0.0, 1.0], nbins=nested(3000)), "nested too deeply"),
+        (lambda: sg.constant("\ud800"), "half of a character"),
+        (lambda: sg.assert_equal("\ud800", "a"), "half of a character"),
+        (lambda: sg.layers.dense(sg.ones([2, 3]), 2, kernel_regularizer="l2"), "regularizer is 'l2'"),
+        (lambda: sg.layers.Dense(2, activity_regularizer=3), "activity_regularizer is 3"),
+        (lambda: sg.layers.Dropout(name=np.array(["a", "b"])), "name is .*must be a string"),
+        (lambda: sg.nn.relu(sg.ones([2]), name=np.array(["a", "b"])), "is a string, not"),
+        (lambda: sg.FIFOQueue(None, [sg.float32]), "capacity is None, and must be a whole number"),
+        (lambda: sg.FIFOQueue(float("nan"), [sg.float32]), "capacity is nan"),
+        (lambda: sg.RandomShuffleQueue(5, "a", [sg.float32]), "min_after_dequeue is 'a'"),
+        (lambda: sg.signal.stft(sg.ones([9]), object(), 2), "a size is"),
+        (lambda: sg.signal.stft(sg.ones([9]), 3.5, 2), "a size is 3.5, and must be a whole number"),
+    ],
+)
+def test_functions_that_are_made_of_operations(call, text):
+    """Before, these were errors of Python's own from inside, or a fraction without its part after the point."""
+    with pytest.raises((TypeError, ValueError), match=text) as caught:
+        call()
+    assert "test_senseless_arguments.py" in str(caught.value)

@@ -143,6 +143,14 @@ class TestDamage:
         with pytest.raises(DataLossError):
             next(found)
 
+    def test_a_huge_length_in_a_bomb(self, path):
+        """Before, half a gigabyte was decompressed to see that it is no record of eight."""
+        length = struct.pack("<Q", 1 << 33)
+        data = length + struct.pack("<I", masked_crc32c(length)) + bytes(10 << 20)
+        path.write_bytes(zlib.compress(data))
+        with pytest.raises(DataLossError, match="the file is too small for them"):
+            next(sg.io.tf_record_iterator(path, "ZLIB"))
+
     def test_a_huge_length_takes_no_memory(self, path):
         length = struct.pack("<Q", 1 << 60)
         data = length + struct.pack("<I", masked_crc32c(length)) + b"little"

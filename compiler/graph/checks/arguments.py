@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from staticgraph.compiler.graph.errors import misuse, shown
+
+_Found = TypeVar("_Found")
 
 
 def text_of(value: Any, name: str) -> str:
@@ -41,6 +43,26 @@ def function_of(value: Any, name: str) -> Callable[..., Any]:
     if not callable(value):
         raise misuse(TypeError, f"{name} is {shown(value)}, and must be a function")
     return value
+
+
+def whole_of(value: Any, name: str) -> int:
+    """Return a whole number. TypeError for anything else, such as a fraction, a string or a list."""
+    try:
+        number = int(value)
+        is_whole = bool(number == value) and not isinstance(value, str | bytes)
+    except (TypeError, ValueError, ArithmeticError):
+        is_whole = False
+    if not is_whole:
+        raise misuse(TypeError, f"{name} is {shown(value)}, and must be a whole number")
+    return number
+
+
+def walked(walk: Callable[[Any], _Found], value: Any, name: str) -> _Found:
+    """Return what a walk through nested lists finds. ValueError for lists without end."""
+    try:
+        return walk(value)
+    except RecursionError:
+        raise misuse(ValueError, f"{name} is nested too deeply, or holds itself") from None
 
 
 def real_of(value: Any, name: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from staticgraph.compiler.graph.builder import infer_dtype, plain
+from staticgraph.compiler.graph.checks.arguments import walked
 from staticgraph.compiler.graph.checks.result_types import result_types
 from staticgraph.compiler.graph.dtypes import (
     DType,
@@ -139,7 +140,7 @@ def _dtypes(op: OpDef, values: dict[str, Any]) -> dict[str, DType]:
 
 
 def _python_dtype(value: Any) -> DType:
-    return _dtype_inside(value) or infer_dtype(value)
+    return walked(_dtype_inside, value, "a list") or infer_dtype(value)
 
 
 def _input(
@@ -208,7 +209,7 @@ def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: s
             hint = "make all of them inside one `with graph.as_default():`"
             require(False, f"{value.name} belongs to another graph", hint, OtherGraphError)
         return value
-    if isinstance(value, list | tuple) and _holds_tensor(value):
+    if isinstance(value, list | tuple) and walked(holds_tensor, value, "a list"):
         dtype = dtype or _dtype_inside(value)
         parts = [as_tensor(graph, v, dtype, f"{name}/{i}") for i, v in enumerate(value)]
         if dtype is not None:  # as in TensorFlow, what is packed takes the dtype that is wanted
@@ -259,9 +260,10 @@ def _dtype_inside(value: Any) -> DType | None:
     return value.dtype if isinstance(value, Tensor) else None
 
 
-def _holds_tensor(value: Any) -> bool:
+def holds_tensor(value: Any) -> bool:
+    """Return True for a tensor, and for nested lists with one. RecursionError for lists without end."""
     if isinstance(value, list | tuple):
-        return any(_holds_tensor(v) for v in value)
+        return any(holds_tensor(v) for v in value)
     return isinstance(value, Tensor) or stands_for_tensor(value)
 
 

@@ -5,6 +5,9 @@ A record is its length (8 bytes), a checksum of these, its bytes, and a checksum
 
 from __future__ import annotations
 
+import math
+import os
+import stat
 import struct
 import zlib
 from collections.abc import Iterator
@@ -17,6 +20,7 @@ from staticgraph.runtime.disk.atomic import writing
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 
+_GROWTH = 1032  # bytes that a byte of zlib can become
 _CHUNK = 1 << 20  # bytes that are read at once: a length in a file is not believed before they are there
 
 
@@ -186,6 +190,8 @@ class _Stream:
         if masked_crc32c(header) != checksum:
             raise self._damaged(start, "the checksum of the length differs")
         (length,) = struct.unpack("<Q", header)
+        if length > _CHUNK and self._kind and length > _GROWTH * self._size():
+            raise self._damaged(start, f"{length} bytes are announced, and the file is too small for them")
         data, checksum = self._part(length, start)
         if masked_crc32c(data) != checksum:
             raise self._damaged(start, f"the checksum of the {length} bytes differs")
@@ -202,6 +208,11 @@ class _Stream:
         del self._ahead[: length + 4]
         self.at += length + 4
         return data, checksum
+
+    def _size(self) -> float:
+        """The size of the file by now: another process may be writing it. Of a pipe it is not known."""
+        status = os.fstat(self._file.fileno())
+        return status.st_size if stat.S_ISREG(status.st_mode) else math.inf
 
     def _fill(self) -> bool:
         """Read some more; False at the end."""

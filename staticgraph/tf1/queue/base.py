@@ -11,6 +11,7 @@ import numpy as np
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.checks.arguments import whole_of
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, int32, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, ShapeError, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
@@ -62,7 +63,8 @@ class QueueBase:
         self._shapes = self._declared(shapes)
         self._names = self._checked_names(names)
         self._contents = Shared.of(shared_name)
-        self._capacity = int(capacity) if capacity >= 0 else sys.maxsize
+        most = whole_of(capacity, "capacity")
+        self._capacity = most if most >= 0 else sys.maxsize
         self._ref: Tensor = queue_handle(queue=self, name=name)
         self._name = self._ref.op.name.rpartition("/")[2]
 

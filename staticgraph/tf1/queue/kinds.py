@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import whole_of
 from staticgraph.compiler.graph.dtypes import as_dtype, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.random_numbers.integers import seeds_of
@@ -85,7 +86,7 @@ class RandomShuffleQueue(QueueBase):
         name: str = "random_shuffle_queue",
     ) -> None:
         self._seeds = seeds_of(seed)
-        self._least = int(min_after_dequeue)
+        self._least = whole_of(min_after_dequeue, "min_after_dequeue")
         super().__init__(dtypes, shapes, names, shared_name, name, capacity)
 
     def _elements(self) -> Elements:
