@@ -9,6 +9,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.nn.rnn_cell.base import batch_of_zeros
 
 
@@ -59,10 +60,11 @@ class AttentionMechanism:
             raise misuse(ValueError, text, made=[(memory.name, memory.op.where)])
         if self._lengths is None:
             return memory
-        mask = sg.sequence_mask(self._lengths, sg.shape(memory)[1], memory.dtype)
-        for _ in range(memory.shape.ndims - 2):
-            mask = sg.expand_dims(mask, -1)
-        return memory * mask
+        with counted_as(memory.graph, 21):  # TensorFlow reshapes the mask to any rank
+            mask = sg.sequence_mask(self._lengths, sg.shape(memory)[1], memory.dtype)
+            for _ in range(memory.shape.ndims - 2):
+                mask = sg.expand_dims(mask, -1)
+            return memory * mask
 
     @property
     def state_size(self) -> Any:
@@ -82,6 +84,7 @@ class AttentionMechanism:
     def __call__(self, query: sg.Tensor, state: Any) -> tuple[sg.Tensor, sg.Tensor]:
         scores = self._scores(query)
         if self._lengths is not None:
+            count_more(scores.graph, 11)  # an assertion that lengths are positive
             mask = sg.sequence_mask(self._lengths, sg.shape(scores)[1])
             scores = sg.where(mask, scores, self._mask_value * sg.ones_like(scores))
         alignments = self._probabilities(scores, state)
@@ -138,8 +141,9 @@ class BahdanauAttention(AttentionMechanism):
         self.query_layer = self._layer("query_layer")
 
     def _fit(self, query: sg.Tensor) -> sg.Tensor:
-        wanted = sg.expand_dims(self.query_layer(query), 1)
+        wanted = self.query_layer(query)
         v = sg.get_variable("attention_v", [self.num_units], query.dtype)
+        wanted = sg.expand_dims(wanted, 1)
         if not self._normalize:
             return sg.reduce_sum(v * sg.tanh(self.keys + wanted), 2)
         start = sg.constant_initializer(math.sqrt(1.0 / self.num_units))

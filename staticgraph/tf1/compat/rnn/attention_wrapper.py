@@ -7,11 +7,17 @@ from typing import Any, NamedTuple
 
 import staticgraph as sg
 from staticgraph.building import nest
+from staticgraph.building.operation_counts import constants
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_captures, count_more
 from staticgraph.nn.rnn_cell import RNNCell
 from staticgraph.nn.rnn_cell.base import batch_of_zeros
 from staticgraph.nn.rnn_step import check_cell
 from staticgraph.tf1.compat.rnn.attention_mechanisms import AttentionMechanism
+
+# Operations that TensorFlow makes more: an assertion that sizes are equal, a size of a batch, and an
+# assertion that a shape is that of another tensor.
+_ASSERTION, _SIZE, _SAME_SHAPE = 12, 5, 16
 
 
 class AttentionWrapperState(NamedTuple):
@@ -29,6 +35,8 @@ class AttentionWrapperState(NamedTuple):
 
         def checked(old: Any, new: Any) -> Any:
             if isinstance(old, sg.Tensor) and isinstance(new, sg.Tensor):
+                if not (old.shape.is_fully_defined() and new.shape.is_fully_defined()):
+                    count_more(new.graph, _SAME_SHAPE)
                 new.set_shape(old.shape)
             return new
 
@@ -140,6 +148,7 @@ class AttentionWrapper(RNNCell):
             if state is None:
                 state = self._cell.get_initial_state(batch_size=batch_size, dtype=dtype)
             self._check_batch(batch_size)
+            count_more(sg.get_default_graph(), self._checks(batch_size))
             alignments = [m.initial_alignments(batch_size, dtype) for m in self._mechanisms]
             history: list[Any] = [()] * len(alignments)
             if self._history:
@@ -163,11 +172,23 @@ class AttentionWrapper(RNNCell):
                 hint = "for a beam search, tile_batch(memory, multiplier=beam_width)"
                 raise misuse(ValueError, text, hint)
 
+    def _checks(self, batch_size: Any) -> int:
+        """Return the operations by which TensorFlow asserts that the memories have this batch size."""
+        sizes = [(batch_size, mechanism.batch_size) for mechanism in self._mechanisms]
+        return sum(
+            _ASSERTION + constants(*pair) for pair in sizes if not all(isinstance(n, int) for n in pair)
+        )
+
     def call(self, inputs: Any, state: AttentionWrapperState) -> tuple[Any, AttentionWrapperState]:
         if not isinstance(state, AttentionWrapperState):
             text = f"{self.name}: the state must be an AttentionWrapperState, not {state!r}"
             raise misuse(TypeError, text, "zero_state() gives the first one")
         output, cell_state = self._cell(self._input_fn(inputs, state.attention), state.cell_state)
+        batch = output.shape[0].value
+        size = output if batch is None else batch
+        count_more(output.graph, self._checks(size) + 1 + (0 if batch is not None else _SIZE))
+        sizes = [mechanism.batch_size for mechanism in self._mechanisms]
+        count_captures(output.graph, [each for each in sizes if isinstance(each, sg.Tensor)])
         before = [state.attention_state], [state.alignment_history]
         if self._is_multi:
             before = state.attention_state, state.alignment_history

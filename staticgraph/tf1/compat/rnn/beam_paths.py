@@ -7,6 +7,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.building import nest
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.formats.tf.graph_def.nodes import Node, reads
 
 __all__ = ["gather_tree", "gather_tree_from_array", "tile_batch"]
@@ -28,8 +29,9 @@ def _tiled(t: sg.Tensor, multiplier: int) -> sg.Tensor:
     rank = t.shape.ndims
     if not rank:
         raise misuse(ValueError, f"tile_batch: {t.name} of shape {t.shape} has no batch axis")
-    wide = sg.tile(sg.expand_dims(t, 1), [1, multiplier, *[1] * (rank - 1)])
-    made = sg.reshape(wide, sg.concat([[-1], sg.shape(t)[1:]], 0))
+    with counted_as(t.graph, 19):  # TensorFlow works out the size of the batch
+        wide = sg.tile(sg.expand_dims(t, 1), [1, multiplier, *[1] * (rank - 1)])
+        made = sg.reshape(wide, sg.concat([[-1], sg.shape(t)[1:]], 0))
     batch = t.shape[0].value
     made.set_shape([None if batch is None else batch * multiplier, *t.shape[1:].as_list()])
     return made

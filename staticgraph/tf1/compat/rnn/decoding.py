@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple
 
 import staticgraph as sg
 from staticgraph.building import nest
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as, uncounted
 from staticgraph.nn.rnn_rounds import again, count_rounds, with_rows
 from staticgraph.nn.rnn_step import check_cell, swapped, where_rows
 from staticgraph.tf1.compat.rnn.decoding_helpers import Helper
+
+_COUNTING = 7  # a constant, and a variable of the loop that counts, with its addition
+_COUNTED = 18  # the ends of the loop that counts are more than those of TensorFlow's loop
+_LIMITED = 5  # a constant, and a variable of the loop that counts up to the limit
+_LIMITED_END = 14  # of that loop
+_ZEROS = 10  # operations by which TensorFlow makes zeros for an output
 
 
 class Decoder:
@@ -75,6 +82,7 @@ def dynamic_decode(
         finished, inputs, state = decoder.initialize()
         if limit is not None:
             finished = sg.logical_or(finished, sg.greater_equal(0, limit))
+        count_more(finished.graph, _ZEROS * len(nest.flatten(decoder.output_dtype)))
         lengths = sg.zeros_like(finished, sg.int32)
         arrays = nest.map_structure(
             lambda dtype: sg.TensorArray(dtype, size=0, dynamic_size=True), decoder.output_dtype
@@ -87,12 +95,17 @@ def dynamic_decode(
             return going_on if limit is None else sg.logical_and(time < limit, going_on)
 
         rows = limit
-        if rows is None:
+        if rows is None:  # the loop that counts has a variable more, and arrays of its own
+            count_more(finished.graph, -_COUNTING - 2 * len(nest.flatten(decoder.output_dtype)))
             rows = count_rounds(going, body, carried, hint="give maximum_iterations")
     with again(opened) if limit is None else sg.variable_scope(opened, auxiliary_name_scope=False):
-        time, arrays, state, _, _, lengths = sg.while_loop(going, body, with_rows(carried, rows))
+        graph = finished.graph
+        count_more(graph, -_COUNTED if limit is None else _LIMITED)
+        with uncounted(graph) if limit is None else nullcontext():  # the loop that counts was counted
+            time, arrays, state, _, _, lengths = sg.while_loop(going, body, with_rows(carried, rows))
         if limit is not None:
-            arrays, state = nest.map_structure(lambda leaf: _shortened(leaf, time), (arrays, state))
+            with counted_as(graph, _LIMITED_END):
+                arrays, state = nest.map_structure(lambda leaf: _shortened(leaf, time), (arrays, state))
         outputs = nest.map_structure(lambda array: array.stack(), arrays)
         with suppress(NotImplementedError):
             outputs, state = decoder.finalize(outputs, state, lengths)

@@ -7,8 +7,13 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building import nest
+from staticgraph.building.operation_counts import constants
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.nn.rnn_step import swapped, where_rows
+
+_SWAPPED = 8  # operations of TensorFlow that change the order of batch and time
+_READ_ROWS = 20  # those of an array of rows, and of a row of zeros
 
 
 class Helper:
@@ -80,16 +85,21 @@ class TrainingHelper(Helper):
     ) -> None:
         with sg.name_scope(name, "TrainingHelper"):
             self.inputs = nest.map_structure(sg.convert_to_tensor, inputs)
-            rows = self.inputs if time_major else nest.map_structure(swapped, self.inputs)
-            self._rows = nest.map_structure(_Rows, rows)
+            parts = nest.flatten(self.inputs)
+            with counted_as(parts[0].graph, len(parts) * (_READ_ROWS + (0 if time_major else _SWAPPED))):
+                rows = self.inputs if time_major else nest.map_structure(swapped, self.inputs)
+                self._rows = nest.map_structure(_Rows, rows)
             self.sequence_length = sg.convert_to_tensor(sequence_length, name="sequence_length")
             if self.sequence_length.shape.ndims != 1:
                 text = f"sequence_length must be a vector, not of shape {self.sequence_length.shape}"
                 raise misuse(ValueError, text)
-            self.batch_size = self.sequence_length.shape[0].value or sg.size(self.sequence_length)
+            with counted_as(self.sequence_length.graph, 1 + constants(sequence_length)):
+                self.batch_size = self.sequence_length.shape[0].value or sg.size(self.sequence_length)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        with sg.name_scope(name, "TrainingHelperInitialize"):
+        made = 4 + 10 * len(nest.flatten(self.inputs))  # in TensorFlow, with a branch for each input
+        scope = sg.name_scope(name, "TrainingHelperInitialize")
+        with scope, counted_as(self.sequence_length.graph, made):
             finished = sg.equal(0, self.sequence_length)
             return finished, self._read(sg.constant(0), finished)
 
