@@ -24,7 +24,7 @@ from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, is
 from staticgraph.compiler.codegen.llvm.scalar import apply
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
-from staticgraph.compiler.codegen.llvm.trip_count import OpenVectors, SpanVectors, TripCounts, Vectors
+from staticgraph.compiler.codegen.llvm.trip_count import TripCounts, Vectors
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.sizes import AnySize, Size, same
@@ -314,15 +314,7 @@ class _KernelEmitter:
             lanes = math.gcd(lanes, loop.share.unit)  # so that shares begin and end with whole vectors
         extent = index.extent
         whole, rest = (extent // lanes * lanes, extent % lanes) if isinstance(extent, int) else (0, 0)
-        if isinstance(loop.share, Span):
-            ends = self._trips.bounds(loop, self._trips.extent(extent))
-            spanned = SpanVectors(emitter, *ends, lanes, one)
-            vectors: Vectors | None = spanned
-            whole = rest = 0
-            bounds = ends[0], spanned.whole(lanes)
-        else:
-            vectors = OpenVectors(self._trips, extent) if isinstance(extent, Size) else None
-            bounds = self._trips.bounds(loop, self._trips.whole(extent, lanes))
+        vectors, bounds = self._trips.vectors(loop, lanes, one)
         reduced = reductions(body)
         before = [printer.vector(local) for local in reduced]
         self._lane_index, printer.lanes = index, lanes
@@ -340,7 +332,7 @@ class _KernelEmitter:
             with emitter.section(), self._inside(body):
                 final = self._lanes(body, carried, "0")
             self._assign_all(carried, final)
-        if rest:
+        if rest and vectors is None:
             self._mask = memory.Mask(memory.first_lanes(rest, lanes), guards=False)
             if loop.share is not None:
                 last = emitter.value(f"icmp eq i64 {bounds[1]}, {whole}")
@@ -364,9 +356,8 @@ class _KernelEmitter:
 
         Those of all registers are within `bounds`, the others belong to the last share. There may be none.
         """
-        printer, emitter, trips = self._printer, self._emitter, self._trips
-        extent = loop.index.extent if not isinstance(loop.share, Span) else 1
-        lanes, carried = printer.lanes, list(reduced)
+        printer, emitter, trips, lanes = self._printer, self._emitter, self._trips, self._printer.lanes
+        extent, carried = 1 if isinstance(loop.share, Span) else loop.index.extent, list(reduced)
         vectors = partial(self._vectors, loop.body, carried)
 
         def left() -> None:

@@ -69,6 +69,19 @@ class TripCounts:
         last = emitter.value(f"icmp eq i64 {following}, {count}")
         return first(part), emitter.value(f"select i1 {last}, i64 {extent}, i64 {first(following)}")
 
+    def vectors(self, loop: Loop, lanes: int, *others: int) -> tuple[Vectors | None, tuple[str, str]]:
+        """The vectors of a loop over a span, or of an open extent, of so many lanes; None for other loops.
+
+        And the bounds of its iterations in whole vectors of `lanes`.
+        """
+        extent = loop.index.extent
+        if isinstance(loop.share, Span):
+            ends = self.bounds(loop, self.extent(extent))
+            spanned = SpanVectors(self._printer.emitter, *ends, lanes, *others)
+            return spanned, (spanned.first, spanned.whole(lanes))
+        bounds = self.bounds(loop, self.whole(extent, lanes))
+        return (OpenVectors(self, extent) if isinstance(extent, Size) else None), bounds
+
     def whole(self, extent: AnySize, lanes: int) -> str:
         """The iterations in whole vectors. The number of lanes is a power of two."""
         if isinstance(extent, Size):

@@ -411,7 +411,7 @@ class Facts:
 
     def is_told(self, place: Expr) -> bool:
         """Return True if conditions are about a local of a position."""
-        return bool(self.least) and not self._read.isdisjoint(_read(place))
+        return not self._read.isdisjoint(_read(place))
 
     def is_less_by_sum(self, place: Expr, extent: AnySize) -> bool:
         """Return True if a few conditions together tell that a position is less than an extent.

@@ -280,10 +280,9 @@ class _Prover:
         return tuple([self.place(name, axis, p, n, known, runs) for axis, (p, n) in places])
 
     def place(self, name: str, axis: int, place: Expr, extent: AnySize, known: Facts, runs: bool) -> Expr:
-        simple = simplify_index(place)
-        if known.is_told(simple) and _is_inside(simple, extent, known):
+        if known.least and known.is_told(place) and _is_inside(simplify_index(place), extent, known):
             return place
-        if is_within(place, extent) or _is_inside(simple, extent, known):
+        if is_within(place, extent) or _is_inside(simplify_index(place), extent, known):
             return place
         if runs and (found := outside(place, extent)) is not None:
             raise OutOfBoundsError(
@@ -291,6 +290,7 @@ class _Prover:
                 f"but {_text(place)} runs from {found[0]} to {found[1]}"
             )
         if is_open(place) or isinstance(extent, Size):
+            simple = simplify_index(place)
             if runs and all(isinstance(term, (Index, Extent)) for term in linear(simple).terms):
                 _ask(simple, extent)
                 return place
