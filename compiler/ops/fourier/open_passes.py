@@ -118,7 +118,7 @@ class Passes:
         return self.points.each(0, self.length, value)
 
     def _product(self, planes: str) -> Body:
-        """What is transformed back: its conjugate, so that angles are negative again."""
+        """The conjugate of the product with the spectrum: its angles are negative again on the way back."""
 
         def value(p: Expr, place: Expr) -> Body:
             re, im = times(self.points.get(planes, place), self.points.get(SPECTRUM, place))

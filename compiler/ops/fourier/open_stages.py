@@ -173,7 +173,7 @@ class OpenStages:
         return Let(side, self.state["side"]), *(If(scalar.eq(side, n), body(str(n))) for n in (0, 1))
 
     def _following(self, radix: int, left: Expr) -> Body:
-        """What is known of the stage after this one."""
+        """The state of the stage after this one."""
         state = self.state
         return state.put(
             start=state["start"] + left * (radix - 1),
