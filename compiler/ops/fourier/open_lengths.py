@@ -67,7 +67,7 @@ def _numpy_columns(x: np.ndarray, inverse: bool = False) -> np.ndarray:
     ],
 )  # fmt: skip
 def open_fft(outs: tuple[Out, ...], x: View, *, inverse: bool = False) -> Described | tuple[()]:
-    """Fourier transforms along the second of three axes, of any length, or their inverses."""
+    """Fourier transforms along the second of three axes, of any length; with `inverse` their inverses."""
     (out,) = outs
     batch, n, columns = x.shape
     if any(same(size, 0) for size in x.shape):
@@ -232,7 +232,7 @@ def _numpy_signal(x: np.ndarray, points: int) -> np.ndarray:
     ],
 )  # fmt: skip
 def open_irfft(outs: tuple[Out, ...], x: View, *, points: int) -> Described | tuple[()]:
-    """Rows of real numbers, so many in each, of which `x` is the first half of the Fourier transforms."""
+    """Rows of `points` real numbers each, of which `x` is the first half of the Fourier transforms."""
     (out,) = outs
     batch, n = out.shape
     if same(batch, 0) or same(n, 0):
