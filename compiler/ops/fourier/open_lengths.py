@@ -212,7 +212,7 @@ def _signal_type(x: TensorType, points: AnySize | None) -> TensorType:
         return TensorType(signal, None)
     batch, places = x.shape
     if places is not None and points is not None:
-        require(same(places, points // 2 + 1), f"{points} points have {points // 2 + 1} places, not {places}")
+        require(places == points // 2 + 1, f"{points} points have {points // 2 + 1} places, not {places}")
     return TensorType(signal, (batch, points))
 
 
