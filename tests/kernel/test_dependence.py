@@ -1,9 +1,9 @@
 import pytest
 
 from staticgraph.compiler.graph.dtypes import float32, int64
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.loops.dependence import obstacle
-from staticgraph.compiler.kernel.stmt import Buffer, Loop, Store
+from staticgraph.compiler.kernel.stmt import Buffer, Loop, Span, Store
 
 i, j, r = Index("i", 8), Index("j", 5), Index("r", 5)
 BUFFERS = {
@@ -82,3 +82,15 @@ def test_each_two_are_apart_though_all_together_seem_not_to_be():
 
     assert independent(row, *stores(start, start + 1, Const(2, int64)))
     assert not independent(row, *stores(start, start + 1, start * 2))
+
+
+@pytest.mark.parametrize(("times", "start", "independent"), [(2, 0, True), (0, 0, True), (2, 1, False)])
+def test_multiples_of_the_end_of_a_span_are_apart(times: int, start: int, independent: bool):
+    """`at + i` and `at + times * stop + i` of iterations before `stop`; a constant between them may meet."""
+    stop, at, i = Local("stop", int64), Local("at", int64), Index("i", 50)
+    stores = (
+        Store("y", (at + i,), Const(1.0, float32)),
+        Store("y", (at + stop * times + i + start,), Const(2.0, float32)),
+    )
+    loop = Loop(i, stores, share=Span(Const(0, int64), stop))
+    assert (obstacle(loop, {"y": Buffer(float32, (500,), written=True)}) is None) == independent

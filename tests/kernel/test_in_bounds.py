@@ -3,13 +3,14 @@
 import pytest
 
 from staticgraph.compiler.graph.dtypes import float32, int32, int64, uint32
+from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce
+from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load, Local, Reduce
 from staticgraph.compiler.kernel.form import Scan, Selection, StagedForm
 from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.indices.in_bounds import is_proven as form_is_proven
 from staticgraph.compiler.kernel.printer import statement_text
-from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Stmt, Store, Update, While
+from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Span, Stmt, Store, Update, While
 
 i, j = Index("i", 4), Index("j", 6)
 at, other = Local("at", int64), Local("other", int64)
@@ -145,3 +146,24 @@ def test_a_form_is_proven_by_what_it_reads(place: Expr, proven: bool):
         StagedForm(((Loop(i, (store(place),)),),), {}),
     ):
         assert form_is_proven(form, BUFFERS) is proven
+
+
+@pytest.mark.parametrize(("rows", "proven"), [(3, True), (4, False)])
+def test_two_conditions_together_prove_a_place(rows: int, proven: bool):
+    """`at + 3 * width <= m` and `i < width`: then `at + 2 * width + i` is below m."""
+    m, width, at = symbol("m"), Local("width", int64), Local("at", int64)
+    i = Index("i", m)
+    most = Extent(m)
+
+    def clamped(value: Expr) -> Expr:
+        return scalar.minimum(scalar.maximum(value, 0), most)
+
+    place = at + width * (rows - 1) + i
+    inner = Loop(i, (Store("out", (place,), one),), share=Span(Const(0, int64), width))
+    body = (
+        Let(width, clamped(n(Const(0, int64)))),
+        Let(at, clamped(n(Const(1, int64)))),
+        If(at + width * 3 <= most, (inner,)),
+    )
+    buffers = {"n": Buffer(int64, (2,)), "out": Buffer(float32, (m,), written=True)}
+    assert (in_bounds(body, buffers) is body) == proven

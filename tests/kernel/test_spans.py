@@ -77,6 +77,25 @@ def _at(bound, n):
     return out[0]
 
 
+@pytest.mark.parametrize(("start", "stop"), [(0, 0), (0, 3), (0, 16), (3, 40), (1, 77), (0, 99), (50, 9)])
+def test_a_span_in_vector_lanes(start, stop, rng):
+    """Whole vectors from its first iteration on, then one under a mask; what is around it stays."""
+    n = 77
+    lane, zero = Index("lane", n), Const(0, int64)
+    ends = Local("start", int64), Local("stop", int64)
+    store = Store("y", (lane,), Load("x", (lane,), float32) * 2.0)
+    body = (
+        *(Let(end, Load("ends", (zero + k,), int64)) for k, end in enumerate(ends)),
+        Loop(lane, (store,), LoopKind.SIMD, Span(*ends)),
+    )
+    row, bounds = Buffer(float32, (n,)), Buffer(int64, (2,))
+    kernel = Kernel("part", {"ends": bounds, "x": row, "y": replace(row, written=True)}, body)
+    fed = {"ends": np.int64([start, stop]), "x": rng.normal(size=n).astype("f4"), "y": np.full(n, 7, "f4")}
+    wanted = fed["y"].copy()
+    wanted[start:stop] = fed["x"][start:stop] * 2
+    np.testing.assert_array_equal(run(kernel, fed)["y"], wanted)
+
+
 def test_a_span_is_part_of_what_a_kernel_says():
     lower, upper = sums(Const(0, int64), i), sums(i, Const(N, int64))
     assert "for k in 0..20 from 0 to i:" in kernel_text(lower)

@@ -100,7 +100,6 @@ CASES: dict[str, Case] = {
     "crop_and_resize": (
         lambda x, w: sg.image.crop_and_resize(x, BOXES, [0, 0], [3, 4]), [1, "n+1", "n+1", 2], 1,
     ),
-    # A compiled transform must know its length: NumPy does it in the one program.
     "fft": (lambda x, w: sg.real(sg.signal.fft(sg.complex(x, x * 0.5))), [2, "n+1"], 1),
     "ifft2d": (lambda x, w: sg.imag(sg.signal.ifft2d(sg.complex(x, x * x))), ["n+1", "n+2"], 1),
     "rfft": (lambda x, w: sg.abs(sg.signal.rfft(x)), [2, "n+1"], 1),
@@ -151,4 +150,4 @@ def test_a_file_serves_transforms_of_every_length(tmp_path: Path):
     for n in (1, 2, 7, 33):
         value = np.linspace(0.5, 1.5, n, dtype=np.float32)
         np.testing.assert_allclose(loaded(x=value)["y"], np.abs(np.fft.rfft(value)), rtol=1e-5, atol=1e-5)
-        loaded.session.no_compile = True  # what NumPy does is compiled at the first run, for all lengths
+        loaded.session.no_compile = True

@@ -24,7 +24,7 @@ from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, is
 from staticgraph.compiler.codegen.llvm.scalar import apply
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
-from staticgraph.compiler.codegen.llvm.trip_count import TripCounts
+from staticgraph.compiler.codegen.llvm.trip_count import TripCounts, Vectors
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.sizes import AnySize, Size, same
@@ -314,7 +314,7 @@ class _KernelEmitter:
             lanes = math.gcd(lanes, loop.share.unit)  # so that shares begin and end with whole vectors
         extent = index.extent
         whole, rest = (extent // lanes * lanes, extent % lanes) if isinstance(extent, int) else (0, 0)
-        bounds = self._trips.bounds(loop, self._trips.whole(extent, lanes))
+        vectors, bounds = self._trips.vectors(loop, lanes, one)
         reduced = reductions(body)
         before = [printer.vector(local) for local in reduced]
         self._lane_index, printer.lanes = index, lanes
@@ -323,8 +323,8 @@ class _KernelEmitter:
             self._assign(local, Site(emitter, local.dtype, lanes).const(identity(combine, local.dtype).value))
         carried = list(reduced)
         printer.forget(self._stores(body))
-        if isinstance(extent, Size):
-            self._open_vectors(loop, max(1, lanes // one), bounds, reduced)
+        if vectors is not None:
+            self._open_vectors(loop, vectors, max(1, lanes // one), bounds, reduced)
             lanes = printer.lanes
         elif whole > lanes:
             self._vectors(body, carried, *bounds)
@@ -332,7 +332,7 @@ class _KernelEmitter:
             with emitter.section(), self._inside(body):
                 final = self._lanes(body, carried, "0")
             self._assign_all(carried, final)
-        if rest:
+        if rest and vectors is None:
             self._mask = memory.Mask(memory.first_lanes(rest, lanes), guards=False)
             if loop.share is not None:
                 last = emitter.value(f"icmp eq i64 {bounds[1]}, {whole}")
@@ -350,19 +350,19 @@ class _KernelEmitter:
             self._assign(local, apply(Site(emitter, local.dtype, 1), combine, start, total))
 
     def _open_vectors(
-        self, loop: Loop, registers: int, bounds: tuple[str, str], reduced: dict[Local, str]
+        self, loop: Loop, ends: Vectors, registers: int, bounds: tuple[str, str], reduced: dict[Local, str]
     ) -> None:
-        """A loop of an open extent: vectors of so many `registers`, of one, and a masked one for the rest.
+        """A loop of an open extent or a span: vectors of so many `registers`, of one, and a masked one.
 
         Those of all registers are within `bounds`, the others belong to the last share. There may be none.
         """
-        printer, emitter, trips, extent = self._printer, self._emitter, self._trips, loop.index.extent
-        lanes, carried = printer.lanes, list(reduced)
+        printer, emitter, trips, lanes = self._printer, self._emitter, self._trips, self._printer.lanes
+        extent, carried = 1 if isinstance(loop.share, Span) else loop.index.extent, list(reduced)
         vectors = partial(self._vectors, loop.body, carried)
 
         def left() -> None:
-            self._mask = memory.Mask(trips.rest_mask(extent, printer.lanes), guards=False)
-            self._lanes(loop.body, carried, trips.whole(extent, printer.lanes))
+            self._mask = memory.Mask(ends.rest_mask(printer.lanes), guards=False)
+            self._lanes(loop.body, carried, ends.whole(printer.lanes))
             self._mask = None
 
         def started(lanes: int) -> None:
@@ -386,12 +386,12 @@ class _KernelEmitter:
             one = lanes // registers
             started(one)
             self._guarded(trips.some(*bounds), loop.body, folded)
-            between = trips.whole(extent, lanes), trips.whole(extent, one)
+            between = ends.whole(lanes), ends.whole(one)
             self._guarded(trips.some(*between, loop.share), loop.body, lambda: vectors(*between))
         else:
             self._guarded(trips.some(*bounds), loop.body, lambda: vectors(*bounds))
         if not same(extent % printer.lanes, 0):
-            end = trips.whole(extent, printer.lanes), trips.extent(extent)
+            end = ends.whole(printer.lanes), ends.end
             self._guarded(trips.some(*end, loop.share), loop.body, left)
 
     def _vectors(self, body: tuple[Stmt, ...], carried: list[Local], first: str, after: str) -> None:

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.memory import lanes_before
+from staticgraph.compiler.codegen.llvm.text import Emitter
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
 from staticgraph.compiler.kernel.stmt import Loop, Share, Span
 from staticgraph.compiler.machine import CPU
+
+
+class Vectors(Protocol):
+    """The vectors of a loop whose extent is known when it runs."""
+
+    first: str
+    """The first iteration."""
+
+    end: str
+    """The one after the last."""
+
+    def whole(self, lanes: int) -> str:
+        """The iteration after the last one in whole vectors, of a power of two lanes."""
+        ...
+
+    def rest_mask(self, lanes: int) -> str:
+        """The mask of the iterations that are not in whole vectors."""
+        ...
 
 
 class TripCounts:
@@ -47,6 +68,19 @@ class TripCounts:
 
         last = emitter.value(f"icmp eq i64 {following}, {count}")
         return first(part), emitter.value(f"select i1 {last}, i64 {extent}, i64 {first(following)}")
+
+    def vectors(self, loop: Loop, lanes: int, *others: int) -> tuple[Vectors | None, tuple[str, str]]:
+        """The vectors of a loop over a span, or of an open extent, of so many lanes; None for other loops.
+
+        And the bounds of its iterations in whole vectors of `lanes`.
+        """
+        extent = loop.index.extent
+        if isinstance(loop.share, Span):
+            ends = self.bounds(loop, self.extent(extent))
+            spanned = SpanVectors(self._printer.emitter, *ends, lanes, *others)
+            return spanned, (spanned.first, spanned.whole(lanes))
+        bounds = self.bounds(loop, self.whole(extent, lanes))
+        return (OpenVectors(self, extent) if isinstance(extent, Size) else None), bounds
 
     def whole(self, extent: AnySize, lanes: int) -> str:
         """The iterations in whole vectors. The number of lanes is a power of two."""
@@ -94,3 +128,44 @@ class TripCounts:
                 known = LlvmValue(self._printer.emitter.value(text))
             self._printer.bind(text, known)
         return known.text
+
+
+class OpenVectors:
+    """The vectors of a loop of an open extent: their ends are computed once."""
+
+    def __init__(self, trips: TripCounts, extent: Size) -> None:
+        self._trips, self._extent = trips, extent
+        self.first, self.end = "0", trips.extent(extent)
+
+    def whole(self, lanes: int) -> str:
+        """See `Vectors`."""
+        return self._trips.whole(self._extent, lanes)
+
+    def rest_mask(self, lanes: int) -> str:
+        """See `Vectors`."""
+        return self._trips.rest_mask(self._extent, lanes)
+
+
+class SpanVectors:
+    """The vectors of the iterations from `first` to the one before `end`, found as the loop begins.
+
+    `widths`: the numbers of lanes that are asked for.
+    """
+
+    def __init__(self, emitter: Emitter, first: str, end: str, *widths: int) -> None:
+        self._emitter, self.first, self.end = emitter, first, end
+        count = emitter.value(f"sub i64 {end}, {first}")
+        count = emitter.call("i64", "llvm.smax.i64", ("i64", count), ("i64", "0"))
+        self._whole = {lanes: self._last(emitter.value(f"and i64 {count}, {-lanes}")) for lanes in widths}
+
+    def _last(self, iterations: str) -> str:
+        return self._emitter.value(f"add i64 {self.first}, {iterations}")
+
+    def whole(self, lanes: int) -> str:
+        """See `Vectors`."""
+        return self._whole[lanes]
+
+    def rest_mask(self, lanes: int) -> str:
+        """See `Vectors`."""
+        rest = self._emitter.value(f"sub i64 {self.end}, {self._whole[lanes]}")
+        return lanes_before(self._emitter, rest, lanes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.sizes import (
@@ -27,9 +27,9 @@ from staticgraph.compiler.kernel.expr import (
     Expr,
     Extent,
     Index,
+    Load,
     Local,
     Scalar,
-    loads,
     number,
     substitute,
     unknown,
@@ -37,6 +37,8 @@ from staticgraph.compiler.kernel.expr import (
 )
 from staticgraph.compiler.kernel.indices.affine import Affine, Range, bounds, bounds_given, linear
 
+_SUMMED = 2  # conditions that are added up
+_TESTED = {"minimum": any, "maximum": all}  # which operands must be small, so that the result is
 _EXACT = 1 << 62  # sums of positions below it do not overflow
 _COMPARED = {"ge": (0, 1, 0), "gt": (0, 1, 1), "le": (1, 0, 0), "lt": (1, 0, 1)}  # greater, less, by how much
 _OPPOSITE = {"ge": "lt", "gt": "le", "le": "gt", "lt": "ge"}
@@ -271,6 +273,7 @@ class Facts:
         self.meaning: dict[Expr, Expr] = dict(other.meaning) if other else {}
         self.extents: dict[Index, AnySize] = dict(other.extents) if other else {}
         self.least_sizes: dict[str, int] = dict(other.least_sizes) if other else {}
+        self._read: set[Local | DType] = set(other._read) if other else set()  # by any fact, perhaps before
 
     def range(self, expr: Expr) -> Range:
         """The least and the greatest value of an integer expression."""
@@ -298,17 +301,25 @@ class Facts:
         low, high = self.least.get(above, -math.inf), -self.least.get(below, -math.inf)
         return max(found[0], low + form.constant), min(found[1], high + form.constant)
 
-    def forget(self, locals: Set[Expr] = frozenset(), stored: Set[DType] = frozenset()) -> None:
-        """Drop what depends on `locals` that change, or on memory where these types are `stored`."""
+    def forget(self, *changed: Local | DType) -> None:
+        """Drop what depends on locals that have changed, or on elements of dtypes that were stored."""
+        if self._read.isdisjoint(changed):
+            return
 
-        def stays(root: Expr) -> bool:
-            return locals.isdisjoint(walk(root)) and not (
-                stored and any(e.dtype in stored for e in loads(root))
-            )
+        def stays(*roots: Expr) -> bool:
+            return all(_read(root).isdisjoint(changed) for root in roots)
 
         self.ranges = {e: r for e, r in self.ranges.items() if stays(e)}
-        self.least = {k: n for k, n in self.least.items() if all(stays(term) for term, _ in k)}
-        self.meaning = {m: e for m, e in self.meaning.items() if stays(m) and stays(e)}
+        self.least = {k: n for k, n in self.least.items() if stays(*(term for term, _ in k))}
+        self.meaning = {m: e for m, e in self.meaning.items() if stays(m, e)}
+
+    def note(self, ranges: Mapping[Expr, Range], meaning: Mapping[Expr, Expr] | None = None) -> None:
+        """Add the ranges of expressions, and what locals stand for."""
+        self.ranges.update(ranges)
+        self._read.update(*map(_read, ranges))
+        if meaning:
+            self.meaning.update(meaning)
+            self._read.update(*map(_read, (*meaning, *meaning.values())))
 
     def given(self, condition: Expr, holds: bool = True) -> Facts:
         """Return the facts that hold if `condition` does, or if it does not."""
@@ -366,6 +377,7 @@ class Facts:
             if proven(operator.le, extent, self.extents.get(less, less.extent)):
                 self.extents[less] = extent
         form = self._sum(greater) + self._sum(less).times(-1)
+        self._read.update(*map(_read, form.terms))
         key = frozenset(form.terms.items())
         least = max(by - form.constant, self.least.get(key, by - form.constant))
         self.least[key] = least
@@ -397,6 +409,53 @@ class Facts:
                     return True
         return False
 
+    def is_told(self, place: Expr) -> bool:
+        """Return True if conditions are about a local of a position."""
+        return not self._read.isdisjoint(_read(place))
+
+    def is_less_by_sum(self, place: Expr, extent: AnySize) -> bool:
+        """Return True if a few conditions together tell that a position is less than an extent.
+
+        As `at + width <= n` and `i < width` tell that `at + i < n`.
+        """
+        left = self._sum(number(extent, int64)) + self._sum(place).times(-1)
+        return self._is_at_least(left, 1, _SUMMED)
+
+    def _is_at_least(self, form: Affine, bound: int, depth: int) -> bool:
+        """Return True if a form is at least `bound`: by ranges, less multiples of `depth` sums at most."""
+        ends = [
+            min(self.range(term)[0] * factor, self.range(term)[1] * factor)
+            if not isinstance(factor, Size)
+            else -math.inf
+            for term, factor in form.terms.items()
+        ]
+        if form.constant + sum(ends) >= bound:
+            return True
+        for key, least in self.least.items() if depth else ():
+            factors = dict(key)
+            for term, by in key:
+                have = form.terms.get(term, 0)
+                if isinstance(have, Size) or isinstance(by, Size) or have % by or have // by < 1:
+                    continue
+                rest = form + Affine(factors).times(-(have // by))
+                if self._is_at_least(rest, bound - least * (have // by), depth - 1):
+                    return True
+        return any(self._at_operands(form, term, bound, depth - 1) for term in form.terms) if depth else False
+
+    def _at_operands(self, form: Affine, term: Expr, bound: int, depth: int) -> bool:
+        """Return True if a form is at least `bound` with bounds of a term in its place."""
+        factor, meaning = form.terms[term], self.meaning.get(term)
+        if isinstance(factor, Size) or factor > 0 or not isinstance(meaning, Scalar):
+            return False
+
+        def holds(operand: Expr) -> bool:
+            if isinstance(operand, Scalar) and operand.op in _TESTED:
+                return _TESTED[operand.op](map(holds, operand.args))
+            rest = form + Affine({term: -factor}) + self._sum(operand).times(factor)
+            return self._is_at_least(rest, bound, depth)
+
+        return meaning.op in _TESTED and holds(meaning)
+
     def _sum(self, expr: Expr) -> Affine:
         """`expr` as a sum if that does not overflow, else as one term."""
         form = linear(expr)
@@ -409,6 +468,16 @@ class Facts:
             for term, factor in form.terms.items()
         )
         return abs(form.constant) + sum(terms) < _EXACT
+
+
+def _read(expr: Expr) -> frozenset[Local | DType]:
+    """The locals that an expression reads, and the dtypes of the elements."""
+    if "read" not in expr.known:
+        nodes = walk(expr)
+        loaded = (e.dtype for e in nodes if isinstance(e, Load))
+        expr.known["read"] = frozenset([*(e for e in nodes if isinstance(e, Local)), *loaded])
+    found: frozenset[Local | DType] = expr.known["read"]
+    return found
 
 
 def _parts(expr: Expr, op: str) -> tuple[Expr, ...]:

@@ -192,7 +192,7 @@ class _Prover:
                 made_value = self.expression(value, known, runs)
                 self.set(local, value, known)
                 if local.dtype.is_bool or local.dtype is int64:
-                    known.meaning[local] = value
+                    known.note({}, {local: value})
                 return stmt if made_value is value else Let(local, made_value)
             case Update(local, value, combine):
                 made_value = self.expression(value, known, runs)
@@ -202,7 +202,7 @@ class _Prover:
                 places = tuple(self.expression(place, known, runs) for place in at)
                 places = self.position(name, places, known, runs)
                 made_value = self.expression(value, known, runs)
-                known.forget(stored={value.dtype})  # maybe in the same memory
+                known.forget(value.dtype)  # maybe of the same memory
                 unchanged = all(a is b for a, b in zip(places, at, strict=True))
                 return stmt if unchanged and made_value is value else Store(name, places, made_value)
 
@@ -211,24 +211,26 @@ class _Prover:
         match loop.share:
             case Span(start, stop):
                 inside = scalar.ge(loop.index, start) & scalar.lt(loop.index, stop)
+                if isinstance(loop.index.extent, Size):
+                    inside = inside & scalar.lt(loop.index, Extent(loop.index.extent))
                 return known.inside_of(loop.index.extent).given(inside), False
         return known.inside_of(loop.index.extent), runs
 
     def set(self, local: Local, value: Expr, known: Facts) -> None:
         found = known.range(value) if local.dtype.is_integer else None
-        known.forget({local})
+        known.forget(local)
         if found is not None:
-            known.ranges[local] = found
+            known.note({local: found})
 
     def settle(self, inside: tuple[Stmt, ...], known: Facts, condition: Expr | None = None) -> None:
         """Widen what is `known` before a loop until it holds before each of its iterations."""
         changed = _changed(inside)
         stored = {s.value.dtype for s in statements(inside) if isinstance(s, Store)}
         first: dict[Expr, Range] = {local: known.range(local) for local in changed}
-        known.forget(first.keys(), stored)
+        known.forget(*changed, *stored)
         if not changed:
             return
-        known.ranges |= first
+        known.note(first)
         quiet = _Prover({})  # positions are looked at when ranges are known
 
         def after() -> dict[Expr, Range]:
@@ -242,22 +244,25 @@ class _Prover:
             wider: dict[Expr, Range] = {c: join(known.ranges[c], found[c]) for c in changed}
             if all(wider[c] == known.ranges[c] for c in changed):
                 break
-            known.ranges |= wider
+            known.note(wider)
         else:
-            known.ranges |= dict.fromkeys(changed, UNKNOWN)
-        known.ranges |= after()  # less wide, and true before each iteration all the same
+            known.note(dict.fromkeys(changed, UNKNOWN))
+        known.note(after())  # less wide, and true before each iteration all the same
 
     def join(self, inside: tuple[Stmt, ...], known: Facts, before: Facts, after: Facts) -> None:
         """Put into `known` what holds after a body that may have run."""
+        changed = _changed(inside)
         found: dict[Expr, Range] = {
-            local: _union(before.range(local), after.range(local)) for local in _changed(inside)
+            local: _union(before.range(local), after.range(local)) for local in changed
         }
         stored = {s.value.dtype for s in statements(inside) if isinstance(s, Store)}
-        known.forget(found.keys(), stored)
-        known.ranges |= found
+        known.forget(*changed, *stored)
+        known.note(found)
 
     def expression(self, root: Expr, known: Facts, runs: bool) -> Expr:
         """`root` with positions of loads in bounds. What an empty reduction would load is never loaded."""
+        if not self.buffers:
+            return root
         done: dict[Expr, Expr] = {}
         for node in _evaluated(root):
             children = tuple([done.get(c, c) for c in node.children])
@@ -275,6 +280,8 @@ class _Prover:
         return tuple([self.place(name, axis, p, n, known, runs) for axis, (p, n) in places])
 
     def place(self, name: str, axis: int, place: Expr, extent: AnySize, known: Facts, runs: bool) -> Expr:
+        if known.least and known.is_told(place) and _is_inside(simplify_index(place), extent, known):
+            return place
         if is_within(place, extent) or _is_inside(simplify_index(place), extent, known):
             return place
         if runs and (found := outside(place, extent)) is not None:
@@ -296,6 +303,8 @@ class _Prover:
 def _is_inside(place: Expr, extent: AnySize, known: Facts) -> bool:
     low, high = known.range(place)
     least = size_bounds(extent)[0]
+    if low >= 0 and is_open(place) and known.is_less_by_sum(place, extent):
+        return True
     if isinstance(extent, Size):
         meant = substitute(place, known.meaning)
         if low >= 0 and known.is_less(meant, extent):

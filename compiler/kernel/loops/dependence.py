@@ -11,6 +11,7 @@ by `step * (i - j)`, which is less than that, and a difference smaller than `ste
 
 Sizes may be open: then all of this must hold for all of them. If a loop `i` inside `loop` does share number
 `index` of its iterations, two iterations of `loop` do different `i`, and it is enough that those never meet.
+In a loop over a span that ends before `stop`, what multiples of `stop` are apart never meets.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import combinations_with_replacement
 
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, proven, quotient, same
-from staticgraph.compiler.kernel.expr import Expr, Extent, Index, Load, loads, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load, loads, walk
 from staticgraph.compiler.kernel.indices.affine import Affine
 from staticgraph.compiler.kernel.indices.extremes import Extremes, form_extremes
 from staticgraph.compiler.kernel.indices.index import offset
@@ -30,6 +31,7 @@ from staticgraph.compiler.kernel.stmt import (
     Let,
     Loop,
     Share,
+    Span,
     Stmt,
     Store,
     Update,
@@ -111,7 +113,9 @@ def conflict(loop: Loop, buffers: dict[str, Buffer], private: Set[str] = frozens
     for name in sorted(written - private):
         offsets = [offset(buffers[name], at) for at in {a.at for a in touched if a.buffer == name}]
         indices = (loop.index, *_shared_out(loop, name))
-        if not any(_all_apart(index, offsets, changing) for index in indices):
+        if not any(_all_apart(index, offsets, changing) for index in indices) and not _apart_by_span(
+            loop, offsets, changing
+        ):
             return f"iterations may meet at one element of {name}"
     return None
 
@@ -130,6 +134,24 @@ def _all_apart(index: Index, offsets: Sequence[Affine], changing: Set[Expr]) -> 
     return _apart(index, offsets, changing) or all(
         _apart(index, pair, changing) for pair in combinations_with_replacement(offsets, 2)
     )
+
+
+def _apart_by_span(loop: Loop, forms: Sequence[Affine], changing: Set[Expr]) -> bool:
+    """The same for iterations before `stop`, in forms whose differences are multiples of that."""
+    match loop.share:
+        case Span(Const(0), stop) if changing.isdisjoint(walk(stop)):
+            first, index = forms[0], loop.index
+        case _:
+            return False
+    for form in forms:
+        if not same(form.terms.get(index, 0), 1):
+            return False
+        if any(t is not index and not changing.isdisjoint(walk(t)) for t in form.terms):
+            return False
+        difference = form + first.times(-1)
+        if difference.constant or any(t is not stop for t in difference.terms):
+            return False
+    return True
 
 
 def _read_partial(loop: Loop, updates: Sequence[Update]) -> str | None:

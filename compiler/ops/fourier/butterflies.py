@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 
-_RADICES = (8, 4, 13, 11, 7, 5, 3, 2)  # in the order in which a length is divided by them
+RADICES = (8, 4, 13, 11, 7, 5, 3, 2)  # in the order in which a length is divided by them
 
 
 @functools.lru_cache(256)
@@ -20,7 +20,7 @@ def radices_of(n: int) -> tuple[int, ...] | None:
     found: list[int] = []
     if n < 1:
         return None
-    for radix in _RADICES:
+    for radix in RADICES:
         while n % radix == 0:
             found.append(radix)
             n //= radix

@@ -2,20 +2,23 @@
 
 A transform whose length fits into a core's cache is one kernel (`rows.py`), a longer one is a kernel
 for each stage (`stages.py`), and one whose length has a prime factor above 13 is a convolution of
-more points (Bluestein). That of an even number of real points is one of half as many complex ones. Lengths
-must be known when a step is compiled.
+more points (Bluestein). That of an even number of real points is one of half as many complex ones. A length
+that is known only when a program runs has a kernel that chooses its stages then (`open_lengths.py`).
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.opdef import ops
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.ops.fourier.butterflies import radices_of
+from staticgraph.compiler.ops.fourier.open_lengths import open_fft, open_irfft, open_rfft
 from staticgraph.compiler.ops.fourier.real_rows import half_turns, irfft_rows, planes, rfft_rows
 from staticgraph.compiler.ops.fourier.rows import fft_columns, fits, turns_of
 from staticgraph.compiler.ops.fourier.stages import signal_of_pairs, spectrum_of_pairs, staged
@@ -24,10 +27,26 @@ from staticgraph.compiler.ops.fourier.stages import signal_of_pairs, spectrum_of
 def transformed(x: Any, rank: int, inverse: bool) -> Any:
     """The transform of complex numbers along the last `rank` axes, or its inverse."""
     axes = range(x.rank - rank, x.rank)
+    if is_open(x.shape[-rank:]):
+        for axis in axes:
+            x = along_open(x, axis, inverse)
+        return x
     points = math.prod(operator.index(x.shape[axis]) for axis in axes)
     for axis in axes:
         x = along(x, axis, inverse)
     return x * (1 / points) if inverse else x
+
+
+def is_open(lengths: Sequence[AnySize]) -> bool:
+    """Return True if a length is known when the program runs, and not now."""
+    return any(isinstance(n, Size) for n in lengths)
+
+
+def along_open(x: Any, axis: int, inverse: bool) -> Any:
+    """The transform of complex numbers along one axis, whose length may be open, or its inverse."""
+    shape = x.shape
+    x = ops.reshape(x, shape=(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])))
+    return ops.reshape(open_fft(x, inverse=inverse), shape=shape)
 
 
 def along(x: Any, axis: int, inverse: bool) -> Any:
@@ -40,8 +59,10 @@ def along(x: Any, axis: int, inverse: bool) -> Any:
 def of_real(x: Any) -> Any:
     """The first half of the transform of real numbers along the last axis."""
     *lead, n = x.shape
-    n = operator.index(n)
     x = ops.reshape(x, shape=(math.prod(lead), n))
+    if is_open((n,)):
+        return ops.reshape(open_rfft(x), shape=(*lead, n // 2 + 1))
+    n = operator.index(n)
     if fits(n if n % 2 else n // 2, 1):
         made = rfft_rows(x, x.recorder.constant(planes(n).astype(x.dtype.numpy), x.dtype))
     elif n % 2:
@@ -52,10 +73,12 @@ def of_real(x: Any) -> Any:
     return ops.reshape(made, shape=(*lead, n // 2 + 1))
 
 
-def to_real(x: Any, n: int) -> Any:
+def to_real(x: Any, n: AnySize) -> Any:
     """`n` real numbers along the last axis, whose transform begins with `x`: n // 2 + 1 numbers."""
     *lead, places = x.shape
     x = ops.reshape(x, shape=(math.prod(lead), places))
+    if is_open((n,)):
+        return ops.reshape(open_irfft(x, points=n), shape=(*lead, n))
     if n % 2:
         made = ops.real(along(_mirrored(x), 1, inverse=True)) * (1 / n)
     elif fits(n // 2, 1):

@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
 from staticgraph.compiler.graph.sizes import positive, same
-from staticgraph.compiler.ops.fourier.lengths import along, of_real, to_real, transformed
+from staticgraph.compiler.ops.fourier.lengths import along, along_open, is_open, of_real, to_real, transformed
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -81,7 +81,7 @@ def _complex_transform(rank: int, inverse: bool) -> OpDef:
     signature.__doc__ = f"The {'inverse ' if inverse else ''}discrete Fourier transform over the {which}."
     shapes = ((4, 3, 5)[:rank], (2, *(3, 1, 2)[:rank]), (0, *(2, 4, 3)[:rank]))
     samples = [Sample(real(*shape)) for shape in shapes]
-    fields = {"dtypes": COMPLEX, "samples": samples, "grad": grad, "closed": rank}
+    fields = {"dtypes": COMPLEX, "samples": samples, "grad": grad, "closed_on_gpu": rank}
     return composite(tf=name.upper(), type=type, numpy=run, **fields)(signature)
 
 
@@ -141,13 +141,13 @@ def _to_spectrum(rank: int) -> OpDef:
         return (_resized(signal * math.prod(fft_length), x.shape[-rank:]),)
 
     def signature(input: Any, *, fft_length: Any) -> Any:
-        lengths = tuple(map(operator.index, fft_length))
-        x = _resized(input, lengths)
+        x = _resized(input, fft_length)
         if _is_empty(x):
-            return ops.cast(_resized(x, (*lengths[:-1], lengths[-1] // 2 + 1)), dtype=_OF_REAL[x.dtype])
+            places = *fft_length[:-1], fft_length[-1] // 2 + 1
+            return ops.cast(_resized(x, places), dtype=_OF_REAL[x.dtype])
         x = of_real(x)
         for axis in range(x.rank - rank, x.rank - 1):
-            x = along(x, axis, inverse=False)
+            x = (along_open if is_open(fft_length) else along)(x, axis, inverse=False)
         return x
 
     signature.__name__ = _real_name(rank, inverse=False)
@@ -162,7 +162,7 @@ def _to_spectrum(rank: int) -> OpDef:
         dtypes=frozenset(_OF_REAL),
         operands=("fft_length",),
         partial=("fft_length",),
-        closed=rank,
+        closed_on_gpu=rank,
         grad=grad,
         samples=[
             Sample(real(*(4, 3, 5)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
@@ -188,13 +188,17 @@ def _to_signal(rank: int) -> OpDef:
         return (_resized(spectrum * weights, x.shape[-rank:]),)
 
     def signature(input: Any, *, fft_length: Any) -> Any:
-        lengths = tuple(map(operator.index, fft_length))
-        x = _resized(input, (*lengths[:-1], lengths[-1] // 2 + 1))
+        *others, last = fft_length
+        x = _resized(input, (*others, last // 2 + 1))
         if _is_empty(x):
-            return ops.real(_resized(x, lengths))
+            return ops.real(_resized(x, fft_length))
+        if is_open(fft_length):
+            for axis in range(x.rank - rank, x.rank - 1):
+                x = along_open(x, axis, inverse=True)
+            return to_real(x, last)
         for axis in range(x.rank - rank, x.rank - 1):
             x = along(x, axis, inverse=True)
-        return to_real(x, lengths[-1]) * (1 / math.prod(lengths[:-1]))
+        return to_real(x, operator.index(last)) * (1 / math.prod(others))
 
     signature.__name__ = _real_name(rank, inverse=True)
     signature.__doc__ = f"""The inverse of `{_real_name(rank, inverse=False)}`.
@@ -208,7 +212,7 @@ def _to_signal(rank: int) -> OpDef:
         dtypes=COMPLEX,
         operands=("fft_length",),
         partial=("fft_length",),
-        closed=rank,
+        closed_on_gpu=rank,
         grad=grad,
         samples=[
             Sample(real(*(4, 3, 3)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
