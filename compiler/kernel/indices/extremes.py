@@ -419,17 +419,22 @@ class Facts:
         As `at + width <= n` and `i < width` tell that `at + i < n`.
         """
         left = self._sum(number(extent, int64)) + self._sum(place).times(-1)
-        return self._is_at_least(left, 1, _SUMMED)
+        return self._is_at_least(left, 1, _SUMMED, {})
 
-    def _is_at_least(self, form: Affine, bound: int, depth: int) -> bool:
-        """Return True if a form is at least `bound`: by ranges, less multiples of `depth` sums at most."""
-        ends = [
-            min(self.range(term)[0] * factor, self.range(term)[1] * factor)
-            if not isinstance(factor, Size)
-            else -math.inf
-            for term, factor in form.terms.items()
-        ]
-        if form.constant + sum(ends) >= bound:
+    def _is_at_least(self, form: Affine, bound: int, depth: int, ranges: dict[Expr, Range]) -> bool:
+        """Return True if a form is at least `bound`: by ranges, less multiples of `depth` sums at most.
+
+        The ranges of terms are looked up once for the whole search.
+        """
+        total: float = form.constant
+        for term, factor in form.terms.items():
+            if isinstance(factor, Size):
+                total = -math.inf
+                break
+            if term not in ranges:
+                ranges[term] = self.range(term)
+            total += min(ranges[term][0] * factor, ranges[term][1] * factor)
+        if total >= bound:
             return True
         for key, least in self.least.items() if depth else ():
             factors = dict(key)
@@ -438,11 +443,14 @@ class Facts:
                 if isinstance(have, Size) or isinstance(by, Size) or have % by or have // by < 1:
                     continue
                 rest = form + Affine(factors).times(-(have // by))
-                if self._is_at_least(rest, bound - least * (have // by), depth - 1):
+                if self._is_at_least(rest, bound - least * (have // by), depth - 1, ranges):
                     return True
-        return any(self._at_operands(form, term, bound, depth - 1) for term in form.terms) if depth else False
+        by_operands = (self._at_operands(form, term, bound, depth - 1, ranges) for term in form.terms)
+        return depth > 0 and any(by_operands)
 
-    def _at_operands(self, form: Affine, term: Expr, bound: int, depth: int) -> bool:
+    def _at_operands(
+        self, form: Affine, term: Expr, bound: int, depth: int, ranges: dict[Expr, Range]
+    ) -> bool:
         """Return True if a form is at least `bound` with bounds of a term in its place."""
         factor, meaning = form.terms[term], self.meaning.get(term)
         if isinstance(factor, Size) or factor > 0 or not isinstance(meaning, Scalar):
@@ -452,7 +460,7 @@ class Facts:
             if isinstance(operand, Scalar) and operand.op in _TESTED:
                 return _TESTED[operand.op](map(holds, operand.args))
             rest = form + Affine({term: -factor}) + self._sum(operand).times(factor)
-            return self._is_at_least(rest, bound, depth)
+            return self._is_at_least(rest, bound, depth, ranges)
 
         return meaning.op in _TESTED and holds(meaning)
 

@@ -1,6 +1,6 @@
 """Fourier transforms of any length by those that have stages, as statements of the kernel IR.
 
-If a prime factor of the length is above 13, the transform is a convolution with a chirp (Bluestein). That is
+If a prime factor of the length is above 7, the transform is a convolution with a chirp (Bluestein). That is
 two transforms of a greater length, and a third one, of the chirp, for the first row of several. Code for the
 stages is long, so that there is one loop of passes around it. A pass says what comes before and after it.
 

@@ -13,8 +13,8 @@ from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Span, Stmt, Store, Update, While
-from staticgraph.compiler.ops.fourier.butterflies import RADICES, parts
-from staticgraph.compiler.ops.fourier.open_stages import PRIMES, ROOTS, between, radix_of, room
+from staticgraph.compiler.ops.fourier.butterflies import parts
+from staticgraph.compiler.ops.fourier.open_stages import PRIMES, RADICES, ROOTS, between, radix_of, room
 from staticgraph.compiler.ops.fourier.roots import root
 from staticgraph.compiler.ops.statements.strips import Body, Fresh, Scratch, whole
 

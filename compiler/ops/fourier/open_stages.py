@@ -20,7 +20,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Span, Stmt, Store, While
 from staticgraph.compiler.machine import ALIGNMENT
-from staticgraph.compiler.ops.fourier.butterflies import RADICES, parts, small_transform
+from staticgraph.compiler.ops.fourier.butterflies import parts, small_transform
 from staticgraph.compiler.ops.statements.strips import Body, Fresh, Scratch, whole
 
 STRIP = 16  # columns that are transformed together: the float32 lanes of the widest vectors
@@ -28,7 +28,8 @@ _USUAL = (8, 4, 5, 3, 2)  # radices that have code for both directions; points a
 ROOTS = "roots"  # the planes of the roots of unity of all stages
 Point = tuple[Expr, Expr]  # its real and its imaginary part
 
-PRIMES = (2, 3, 5, 7, 11, 13)  # whose products have stages
+RADICES = (8, 4, 7, 5, 3, 2)  # in the order in which a length is divided: code for 11 and 13 would double all
+PRIMES = (2, 3, 5, 7)  # whose products have stages
 
 
 def room(n: AnySize) -> AnySize:
