@@ -14,12 +14,13 @@ from typing import TypeVar
 import numpy as np
 
 from staticgraph.compiler.graph.sizes import AnySize, Size
-from staticgraph.compiler.kernel.stmt import padded
+from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower.program import OpenPlace
 
 Key = TypeVar("Key", bound=Hashable)
 Lifetime = tuple[int, int, int]  # size in bytes, the instruction that writes it, the last that reads it
 
+_WASTE = 1.25  # times the bytes of a buffer of open size that it may take
 CAREFUL = 2000  # buffers: for more, the better way to place them would take too long
 
 
@@ -71,11 +72,19 @@ def plan_open(
 
 
 def _in_units(size: AnySize) -> tuple[AnySize, int]:
-    """A size as a number of units: the polynomial without the common factor of its coefficients."""
+    """A size as a number of units: the polynomial without the common factor of its coefficients.
+
+    If whole cache lines for each unit would take much more, as for a vector of single numbers, a unit stands
+    for as many of them as fill whole lines.
+    """
     if not isinstance(size, Size):
         return 1, size
     count = math.gcd(*size.terms.values())
-    return size // count, count
+    unit: AnySize = size // count
+    if padded(count) > _WASTE * count:
+        several = ALIGNMENT // math.gcd(count, ALIGNMENT)
+        return -(-unit // several), count * several
+    return unit, count
 
 
 def fullest(lifetimes: Mapping[Key, Lifetime]) -> tuple[int, int]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from staticgraph.compiler.graph.sizes import replaced, symbol
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
-from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena
+from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
+from staticgraph.compiler.lower.program import OpenPlace
 
 lifetimes = st.lists(
     st.tuples(st.integers(0, 3000), st.integers(0, 30), st.integers(0, 12)), max_size=40
@@ -32,6 +34,31 @@ def test_live_buffers_do_not_overlap(buffers: dict[int, tuple[int, int, int]]):
 def test_no_larger_than_all_buffers_together(buffers: dict[int, tuple[int, int, int]]):
     _, size = plan_arena(buffers)
     assert size <= sum(padded(max(s, 1)) for s, _, _ in buffers.values())
+
+
+@settings(max_examples=100)
+@given(lifetimes, st.integers(0, 100))
+def test_live_buffers_of_open_sizes_do_not_overlap(buffers: dict[int, tuple[int, int, int]], n: int):
+    places, total = plan_open(
+        {key: (symbol("n") * size, born, last) for key, (size, born, last) in buffers.items() if size}
+    )
+    spans = {}
+    for key, place in places.items():
+        start = place.offset if isinstance(place, OpenPlace) else place
+        start, size = replaced(start, {"n": n}), buffers[key][0] * n
+        assert start % ALIGNMENT == 0 and start + size <= replaced(total, {"n": n})
+        spans[key] = start, start + size
+    for a, (low, high) in spans.items():
+        for b, (start, stop) in spans.items():
+            live = buffers[a][1] <= buffers[b][2] and buffers[b][1] <= buffers[a][2]
+            assert a >= b or not live or high <= start or stop <= low
+
+
+def test_vectors_of_open_length_take_what_they_need():
+    """A cache line for each element would be 16 times as much."""
+    n = symbol("n")
+    _, total = plan_open({"one": (4 * n, 0, 1), "other": (4 * n, 1, 2), "pairs": (24 * n, 1, 2)})
+    assert replaced(total, {"n": 1_000_000}) <= 1.01 * 32_000_000
 
 
 def test_a_chain_needs_two_buffers():
