@@ -126,7 +126,7 @@ def test_parts_make_up_a_tensor(tmp_path):
         ({"parts": ((0, 2), (3, 2))}, "a part lies outside of its tensor"),
         ({"parts": ((0, 2), (-1, 2))}, "a part lies outside of its tensor"),
         ({"shape": (5,)}, "its parts do not cover it"),
-        ({"shape": (4, 1)}, "a part has 1 axes and its tensor 2"),
+        ({"shape": (4, 1)}, "a part has 1 axes, its tensor the shape"),
         ({"shape": (1 << 40,), "parts": ((0, 1 << 40),), "values": ((1.0,),)}, "fewer values than"),
     ],
 )

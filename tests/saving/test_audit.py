@@ -54,7 +54,10 @@ def check(FILE, found):
         "exec", "import", "compile", "subprocess", "os.", "socket", "pickle", "marshal", "ctypes.dl",
         "shutil", "urllib", "glob", "tempfile", "webbrowser", "function.__new__", "code.__new__",
     )
-    assert not [(event, args) for event, args in found if event.startswith(refused)], found
+    # A record of ours gets its constructor as it is made for the first time, from a template.
+    ours = {("code.__new__", "dataclass.py"), ("function.__new__", "dataclass.py")}
+    foreign = [(e, args) for e, args in found if not any(e == k and file in repr(args) for k, file in ours)]
+    assert not [(event, args) for event, args in foreign if event.startswith(refused)], found
     # Addresses of memory of ours, such as that of variables; no function is looked for, and none called.
     assert {event for event, _ in found if event.startswith("ctypes")} <= {"ctypes.cdata"}, found
     assert all(event == "open" and args[1] in ("r", "rb") or event != "open" for event, args in found), found
