@@ -94,12 +94,13 @@ def test_bits_of_bfloat16_are_its_own():
 
 
 # The place of an element is the number of those that are better, which no proof sees: it is clamped. So is
-# that of a singular value or an eigenvalue, whose rank is read from memory, that of a number in a table, and
-# that of a block of a Schur form, and a class that a table names.
+# that of a singular value or an eigenvalue, whose rank is read from memory, that of a number in a table, that
+# of a block of a Schur form, of a point between stages of an open length, and a class that a table names.
 COUNTED = {
     "top_k", "top_values", "nth_element", "row_major_order",
     "distinct_numbers", "absent_numbers", "true_positions", "grouped_positions",
     "svd", "square_svd", "self_adjoint_eig", "pseudo_inverse", "complex_square_root", "complex_sylvester",
+    "open_fft", "open_rfft", "open_irfft",
     "classes_by_table", "fixed_unigram_candidate_sampler",
 }  # fmt: skip
 
