@@ -1,12 +1,15 @@
 """`google.protobuf.text_format` in a script of TF1 takes our messages, installed or not."""
 
+import subprocess
 import sys
 from importlib.machinery import PathFinder
+from pathlib import Path
 
 import pytest
 
 from staticgraph.tf1.drop_in.finder import standing_in
 
+ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = """
 import tensorflow as tf
 from google.protobuf import text_format
@@ -51,10 +54,18 @@ def test_without_protocol_buffers(no_google):
     assert google_modules() == {}
 
 
-def test_with_protocol_buffers(monkeypatch):
+def test_with_protocol_buffers():
+    """In a process of its own: the C library of protocol buffers must not be begun twice in one."""
     pytest.importorskip("google.protobuf")
-    for name in google_modules():
-        monkeypatch.delitem(sys.modules, name)
+    program = f"from {__name__} import with_protocol_buffers; with_protocol_buffers()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def with_protocol_buffers():
+    assert google_modules() == {}
     check()
     from google.protobuf import text_format, wrappers_pb2
 
