@@ -17,7 +17,7 @@ from staticgraph.compiler.fusion.inline_element import (
     template,
 )
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.function import Function, Node, Value, lacks_sizes
+from staticgraph.compiler.graph.function import RESHAPES, Function, Node, Value, lacks_sizes
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Const, Index
@@ -157,7 +157,7 @@ def is_alias(node: Node) -> bool:
     return node.op.name in _ALIASES
 
 
-_ALIASES = frozenset(("reshape", "expand_dims", "squeeze", "barrier"))
+_ALIASES = RESHAPES | {"barrier"}
 
 
 def is_host(node: Node) -> bool:

@@ -166,7 +166,7 @@ def _streams(
     return tuple(found)
 
 
-@lru_cache(TEMPLATE_LIMIT)
+@lru_cache(8)  # two questions about a routine follow each other, and bodies are large
 def _body(
     op: OpDef,
     inputs: tuple[TensorType, ...],

@@ -72,6 +72,10 @@ class Node:
         return f"<{self.op.name} #{self.serial}>"
 
 
+# Operations that give elements another shape, and nothing else: the result is the same memory.
+RESHAPES = frozenset({"reshape", "expand_dims", "squeeze"})
+
+
 def lacks_sizes(node: Node, on_gpu: bool = False) -> bool:
     """Return True if the compiled form of a node must know a size that is open, here or `on_gpu`."""
     closed = max(node.op.closed, node.op.closed_on_gpu) if on_gpu else node.op.closed

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.function import RESHAPES, Function
 from staticgraph.compiler.passes import expand as composites
 from staticgraph.compiler.passes.simplify import simplify as apply_rules
 from staticgraph.compiler.rewrite.rule import Trace
@@ -23,7 +23,7 @@ NAMES = [stage.name for stage in stages.part("passes")]
 OPS_OF = {
     "loops": {"loop", "branch"},
     "fewer_products": {"conv_windows", "conv_spread", "conv_filter"},
-    "sink_reshapes": {"reshape", "expand_dims", "squeeze"},
+    "sink_reshapes": RESHAPES,
     "side_by_side": {"pad"},
     "defined": {"undefined_gradient"},
 }

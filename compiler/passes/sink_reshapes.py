@@ -17,14 +17,13 @@ import heapq
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from staticgraph.compiler.graph.function import Function, Node, Value, transform
+from staticgraph.compiler.graph.function import RESHAPES, Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import Kind, ops, recording
 from staticgraph.compiler.graph.sizes import AnySize, quotient, same, same_shape
 
 Shape = Sequence[AnySize]
 Grouping = Sequence[tuple[Shape, Shape]]  # the sizes before and after a reshape, where their products meet
 
-RESHAPES = frozenset({"reshape", "expand_dims", "squeeze"})
 _COMPUTED = frozenset({Kind.ELEMENTWISE, Kind.REDUCTION, Kind.CONTRACTION})
 _GIVEN = frozenset({"parameter", "constant", "unset"})
 

@@ -9,10 +9,10 @@ import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.graph.builder import Builder
-from staticgraph.compiler.graph.function import Function, Value
+from staticgraph.compiler.graph.function import RESHAPES, Function, Value
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.sizes import symbol
-from staticgraph.compiler.passes.sink_reshapes import RESHAPES, grouped, regrouped, sink_reshapes
+from staticgraph.compiler.passes.sink_reshapes import grouped, regrouped, sink_reshapes
 from staticgraph.runtime.cpu.executable import evaluate
 
 N = symbol("n")
