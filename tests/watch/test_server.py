@@ -54,6 +54,12 @@ def test_answers_are_compressed_for_who_takes_that(tmp_path, serve):
         assert json.loads(gzip.decompress(body) if packed else body)
 
 
+def test_a_page_that_is_opened_at_once_has_the_runs_that_were_there(run, monkeypatch):
+    monkeypatch.setattr(Server, "_follow", lambda server: None)  # as if that thread were late
+    with Server(Runs([str(run)])) as server:
+        assert [each["name"] for each in server.answers.state()["runs"]] == ["run"]
+
+
 def test_everything_that_a_run_has_is_answered(run, serve):
     client = serve(run)
     state = client.ask("state")

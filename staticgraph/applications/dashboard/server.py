@@ -70,6 +70,7 @@ class Server:
         if begun[0] is not None:
             self._threads[0].join()
             raise begun[0]
+        self._runs.follow(_PIECE)  # who is told the address finds the runs that are there already
         self._spawn(self._follow)
 
     def stop(self) -> None:
