@@ -48,7 +48,7 @@ class Expr:
         return self if _is_neutral(self, other, 0) else READ("add", other, self)
 
     def __sub__(self, other: Any) -> Expr:
-        return READ("sub", self, other)
+        return self if _is_neutral(self, other, 0) else READ("sub", self, other)
 
     def __rsub__(self, other: Any) -> Expr:
         return READ("sub", other, self)
