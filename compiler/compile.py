@@ -222,6 +222,7 @@ class _KernelCode(KernelTable):
         self._codes: dict[int, tuple[Launch, abi.KernelCode]] = {}  # by the id of the launch
         self._alike = Counter[tuple[str, ...]]()  # the groups that are expected, by their operations
         self._waiting: dict[tuple[str, ...], list[Launch]] = {}  # for those that may be like them
+        self._varies: dict[int, tuple[Loops, bool]] = {}  # by the id of the work
         self._total = self._number = self._seen = 0
         self._at_once = observation() is None
 
@@ -237,14 +238,27 @@ class _KernelCode(KernelTable):
         if self._at_once:
             self._told(self._number, max(self._number, self._total))
         alike = _operations(launch.nodes) if self._alike else ()
-        if self._alike[alike] >= FEW and isinstance(launch.work, Loops):
-            waiting = self._waiting.setdefault(alike, [])
-            waiting.append(launch)
-            if self._at_once and len(waiting) >= self._alike[alike]:
-                self._finish(alike)
-        elif self._at_once:
-            self._codes[id(launch)] = launch, self._code(launch)
+        if self._alike[alike] >= FEW and self._may_share(launch):
+            self._waiting.setdefault(alike, []).append(launch)
+        else:
+            self._alike[alike] -= 1
+            if self._at_once:
+                self._codes[id(launch)] = launch, self._code(launch)
+        if self._at_once and alike in self._waiting and len(self._waiting[alike]) >= self._alike[alike]:
+            self._finish(alike)
         return launch
+
+    def _may_share(self, launch: Launch) -> bool:
+        """Return True if a launch may have the code of others. Products, LLVM's longest work, do not wait."""
+        work = launch.work
+        if not isinstance(work, Loops):
+            return False
+        if id(work) not in self._varies:
+            from staticgraph.compiler.size_rules import may_vary  # for steps of many kernels
+
+            with answering(None):
+                self._varies[id(work)] = work, may_vary(work, self._target.vector_bytes)
+        return self._varies[id(work)][1]
 
     def _finish(self, alike: tuple[str, ...]) -> None:
         """Generate the code of launches with the same operations, as one where only sizes differ."""

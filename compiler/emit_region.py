@@ -9,7 +9,7 @@ from itertools import chain, takewhile
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm.clock import Clock
-from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open, total
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.lower.parallel_schedule import Places, arguments, span_of
@@ -76,13 +76,13 @@ def region_of(
         return abi.PhaseWork(tuple(unit(*u) for u in p.units), p.chunks)
 
     estimates = [_picoseconds(each) for each in work]
-    time = sum(estimates)
+    time = total(estimates)
     before, made = (
         abi.RegionSegment(
             tuple(tuple(map(part, parts)) for parts in some),
             schedule.cost,
             time=time // 1000 if is_open((time,)) else None,
-            phase_times=tuple(sum(map(estimates.__getitem__, _tasks_of(parts))) for parts in some),
+            phase_times=tuple(total(map(estimates.__getitem__, _tasks_of(parts))) for parts in some),
         )
         for some in (schedule.before, schedule.phases)
     )

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from staticgraph.compiler import stages
+from staticgraph.compiler import split_kernel, stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm import kernel as llvm
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.kernel.form import Copies, StagedForm, Updates
 from staticgraph.compiler.kernel.lower_reductions import sum_of_products
-from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
-from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
-from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
 from staticgraph.compiler.kernel.stmt import Kernel, Loop, LoopKind, Stmt
 from staticgraph.compiler.lower.program import Loops
@@ -29,7 +25,6 @@ Search = Callable[["Contraction", CpuTarget], "Choice"]
 def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = None) -> abi.KernelCode:
     """The code of `work`, in one or several phases. `search` is asked how a product is done best."""
     if isinstance(work, Loops):
-        buffers = dict(work.buffers)
         product = _product(work)
         if product is not None:
             from staticgraph.compiler.codegen.gemm import gemm as contraction
@@ -38,16 +33,7 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
             stages.report("product", work, product)
             choice = NO_CHOICE if search is None or product.sizes else search(product, target)
             return _printed("print_gemm", product, contraction.emit(product, target, choice))
-        rows = place_rows("loops", buffers, work.rows, work.nests, work.sums)
-        stages.report("row_schedule", work, rows)
-        work = rows
-    match work.form:
-        case Updates(StagedForm(staged), copies=Copies(body, scratch)):
-            begin = staged[0] if isinstance(staged[0], tuple) else ()  # in place, there is nothing to begin
-            work = Kernel(work.name, {**work.buffers, **scratch}, begin + body)
-    scheduled = schedule(work, target.vector_bytes)
-    split = chunked(scheduled, target.vector_bytes)
-    stages.report("parallelize", (scheduled,), split.phases)
+    split = split_kernel.split(work, target.vector_bytes)
     width = target.vector_bytes
     begun = split.phases
     if any(_has_loops_in_lanes(p.body) for p in begun):

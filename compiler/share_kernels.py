@@ -14,14 +14,12 @@ from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
-from staticgraph.compiler.graph.sizes import MANY, estimate, replaced
-from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
-from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
-from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.graph.sizes import MANY, AnySize, Atom, estimate, replaced
 from staticgraph.compiler.lower.kernel_dedup import FEW
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.lower.size_classes import Form, form_of, generalized
 from staticgraph.compiler.size_rules import may_vary
+from staticgraph.compiler.split_kernel import adds_in_chunks
 from staticgraph.compiler.support.dataclass import replace
 
 Emit = Callable[[Loops], abi.KernelCode]
@@ -67,13 +65,14 @@ def _as_one(members: Sequence[tuple[Loops, Form]], emit: Emit) -> Iterator[tuple
 
 def bound(code: abi.KernelCode, values: Mapping[str, int]) -> abi.KernelCode:
     """Return the code of a kernel with values for some of the sizes that it takes."""
-    time = replaced(code.time, values)
+    factors: dict[Atom, AnySize] = {}  # the sizes of one kernel have most of them in common
+    time = replaced(code.time, values, factors)
     return replace(
         code,
-        phases=tuple(replace(phase, chunks=replaced(phase.chunks, values)) for phase in code.phases),
+        phases=tuple(replace(p, chunks=replaced(p.chunks, values, factors)) for p in code.phases),
         cost=estimate(time, MANY) / 1000,
         time=time,
-        sizes=tuple(replaced(size, values) for size in code.sizes),
+        sizes=tuple(replaced(size, values, factors) for size in code.sizes),
     )
 
 
@@ -87,8 +86,4 @@ def _adds_in_rows(work: Loops, target: CpuTarget) -> bool:
 
     How many such chunks there are depends on how long the sums take, and so on sizes.
     """
-    if not work.sums:
-        return True
-    rows = place_rows("loops", dict(work.buffers), work.rows, work.nests, work.sums)
-    split = chunked(schedule(rows, target.vector_bytes), target.vector_bytes)
-    return split.phases[0].shared.keys() == rows.shared.keys()
+    return not work.sums or not adds_in_chunks(work, target.vector_bytes)

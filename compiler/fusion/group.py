@@ -149,7 +149,8 @@ class Fusion:
 
 def amount(nodes: Iterable[Node]) -> int:
     """Return the number of nodes, as it is compared with the limit."""
-    return sum([max(1, len(node.inputs) // _USUAL_INPUTS) for node in nodes])
+    inputs = [len(node.inputs) for node in nodes]
+    return len(inputs) + sum([n // _USUAL_INPUTS - 1 for n in inputs if n >= 2 * _USUAL_INPUTS])
 
 
 def is_alias(node: Node) -> bool:

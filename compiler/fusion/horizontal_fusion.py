@@ -113,7 +113,9 @@ class _Joining:
 
     def same_rows(self, producer: Group, group: Group) -> bool:
         """Make one kernel of two that does for each row what both do, if they run over the same rows."""
-        if not _small(producer, group) or not (rows := self._rows(producer, group)):
+        if producer.contraction or group.contraction or not _small(producer, group):
+            return False
+        if not (rows := self._rows(producer, group)):
             return False
         if (place := self._meeting(producer, group)) is None:
             return False
@@ -181,8 +183,6 @@ class _Joining:
 
     def _rows(self, producer: Group, group: Group) -> int:
         """Return the number of leading axes that are rows, which both groups can do one by one; 0 if none."""
-        if producer.contraction or group.contraction:
-            return 0
         positions = [producer.position]
         for value in self._between(producer, group):
             for demand in self.demands[value][group]:
@@ -288,7 +288,7 @@ def _runs_along(at: Position, axes: tuple[Index, ...]) -> bool:
 
 def _small(producer: Group, group: Group) -> bool:
     parts = (*producer.nests, *producer.sums, producer, *group.nests, group)
-    return sum(amount((part.root, *part.members)) for part in parts) <= MEMBER_LIMIT
+    return amount([node for part in parts for node in (part.root, *part.members)]) <= MEMBER_LIMIT
 
 
 def _length(group: Group, rows: int) -> int:

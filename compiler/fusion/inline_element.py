@@ -19,7 +19,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.opdef import Kind, OpDef
 from staticgraph.compiler.graph.open_sizes.undecided import Answer, Undecided, answering, current_answer
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import estimate, is_open, same
@@ -62,6 +62,8 @@ def template(node: Node) -> Template:
     if found is None:
         inputs, attrs = tuple([v.type for v in node.inputs]), tuple(node.attrs.items())
         output = node.outputs[0].type
+        if node.op.kind is Kind.ELEMENTWISE:  # of whatever size: layers have one formula
+            inputs, output = tuple(map(_of_any_size, inputs)), _of_any_size(output)
         try:
             found = node.formula = _template(node.op, inputs, output, attrs, _answers(*inputs, output))
         except Undecided as undecided:
@@ -69,6 +71,12 @@ def template(node: Node) -> Template:
             raise
     made: Template = found
     return made
+
+
+@lru_cache(TEMPLATE_LIMIT)
+def _of_any_size(type: TensorType) -> TensorType:
+    """A type with the axes of size one of another one. Which other sizes there are is of no account."""
+    return TensorType(type.dtype, tuple([1 if same(n, 1) else 2 for n in type.static_shape]))
 
 
 def _answers(*types: TensorType) -> Answer | None:
@@ -101,6 +109,8 @@ def _template(
 
 def widened(value: Expr) -> Expr:
     """`value` with sums and products over 16-bit floats kept in float32 until they are complete."""
+    if not any(isinstance(e, Reduce) for e in walk(value)):
+        return value
     done: dict[Expr, Expr] = {}
     for e in walk(value):
         same = rebuild(e, tuple(map(done.__getitem__, e.children))) if e.children else e

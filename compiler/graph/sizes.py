@@ -15,7 +15,7 @@ is given there instead, such as by the sizes at hand (`capture/guards.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answered, answering, current_answer
@@ -103,10 +103,7 @@ class Size:
             return self
         if not isinstance(other, (Size, int)):
             return NotImplemented
-        terms = dict(self.terms)
-        for monomial, factor in _terms(other).items():
-            terms[monomial] = terms.get(monomial, 0) + factor
-        return made(terms)
+        return total((self, other))
 
     __radd__ = __add__
 
@@ -273,21 +270,15 @@ def _bounds_of_terms(size: Size) -> tuple[int, int]:
             least, most = _atom_bounds(atom)
             products = [a * b for a in ends for b in (least, most)]
             ends = min(products), max(products)
-        low, high = (
-            low + min(ends[0] * factor, ends[1] * factor),
-            high + max(ends[0] * factor, ends[1] * factor),
-        )
+        ends = ends[0] * factor, ends[1] * factor
+        low, high = low + min(ends), high + max(ends)
     return low, high
 
 
 def evaluate(size: AnySize, values: Mapping[str, int]) -> int:
     """Return the value of a size, given those of the symbols."""
-    total = 0
-    for monomial, factor in _terms(size).items():
-        for atom in monomial:
-            factor *= _atom_value(atom, values)
-        total += factor
-    return total
+    value = _atom_value
+    return sum([math.prod([value(atom, values) for atom in m], start=f) for m, f in _terms(size).items()])
 
 
 def symbols(size: AnySize) -> frozenset[str]:
@@ -321,15 +312,25 @@ def at_least(size: AnySize, least: int) -> AnySize:
     return size if low >= least else least if high <= least else positive(size + (1 - least)) - (1 - least)
 
 
-def replaced(size: AnySize, by: Mapping[str, AnySize]) -> AnySize:
-    """Return a size with other sizes in place of symbols."""
-    total: Any = 0
-    for monomial, factor in _terms(size).items():
-        part: Any = factor
-        for atom in monomial:
-            part = part * _atom_replaced(atom, by)
-        total = total + part
-    return total
+def replaced(size: AnySize, by: Mapping[str, AnySize], known: dict[Atom, AnySize] | None = None) -> AnySize:
+    """Return a size with other sizes in place of symbols.
+
+    `known` has what factors become, and is given those that are new.
+    """
+    known = {} if known is None else known
+    for atom in [atom for monomial in _terms(size) for atom in monomial]:
+        if atom not in known:
+            known[atom] = _atom_replaced(atom, by, known)
+    return total([math.prod(map(known.__getitem__, m), start=f) for m, f in _terms(size).items()])
+
+
+def total(sizes: Iterable[AnySize]) -> AnySize:
+    """Return the sum of many sizes, whose terms are put in order once."""
+    terms: dict[Monomial, int] = {}
+    for size in sizes:
+        for monomial, factor in _terms(size).items():
+            terms[monomial] = terms.get(monomial, 0) + factor
+    return made(terms)
 
 
 def linear(size: AnySize) -> tuple[str, int, int] | None:
@@ -445,15 +446,15 @@ def _atom_value(atom: Atom, values: Mapping[str, int]) -> int:
     return values[atom]
 
 
-def _atom_replaced(atom: Atom, by: Mapping[str, AnySize]) -> AnySize:
+def _atom_replaced(atom: Atom, by: Mapping[str, AnySize], known: dict[Atom, AnySize]) -> AnySize:
     match atom:
         case Quotient():
-            return replaced(atom.dividend, by) // atom.divisor
+            return replaced(atom.dividend, by, known) // atom.divisor
         case AtLeastOne():
-            return positive(replaced(atom.size, by))
+            return positive(replaced(atom.size, by, known))
         case AtMost():
-            return at_most(replaced(atom.size, by), atom.most)
-    return by.get(atom, Size({(atom,): 1}))
+            return at_most(replaced(atom.size, by, known), atom.most)
+    return by[atom] if atom in by else Size({(atom,): 1})
 
 
 def _atom_bounds(atom: Atom) -> tuple[int, int]:

@@ -42,22 +42,22 @@ class Expr:
     known: dict[str, Any]  # what was found out about it, which never changes: see kernel/indices/
 
     def __add__(self, other: Any) -> Expr:
-        return READ("add", self, other)
+        return self if _is_neutral(self, other, 0) else READ("add", self, other)
 
     def __radd__(self, other: Any) -> Expr:
-        return READ("add", other, self)
+        return self if _is_neutral(self, other, 0) else READ("add", other, self)
 
     def __sub__(self, other: Any) -> Expr:
-        return READ("sub", self, other)
+        return self if _is_neutral(self, other, 0) else READ("sub", self, other)
 
     def __rsub__(self, other: Any) -> Expr:
         return READ("sub", other, self)
 
     def __mul__(self, other: Any) -> Expr:
-        return READ("mul", self, other)
+        return self if _is_neutral(self, other, 1) else READ("mul", self, other)
 
     def __rmul__(self, other: Any) -> Expr:
-        return READ("mul", other, self)
+        return self if _is_neutral(self, other, 1) else READ("mul", other, self)
 
     def __truediv__(self, other: Any) -> Expr:
         return READ("div", self, other)
@@ -111,6 +111,11 @@ class Expr:
 
 def _unread(*_: Any) -> Any:
     return NotImplemented
+
+
+def _is_neutral(position: Expr, other: Any, neutral: int) -> bool:
+    """Return True for the number that changes nothing, as half of those that are added to positions do."""
+    return other.__class__ is int and other == neutral and position.dtype is int64
 
 
 # Set by kernel/scalar.py to the function that builds a scalar operation: the operators above need it, and it

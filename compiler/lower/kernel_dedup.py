@@ -256,6 +256,8 @@ class _Numbers:
                 self.constants.append(repr(constant))
                 return value.type, "number"
             return value.type, repr(constant)
+        if value.constant is None:  # as of nearly all
+            return value.type, None
         at = tuple(Index(f"i{axis}", n) for axis, n in enumerate(value.shape))
         return value.type, counted(value, at)
 

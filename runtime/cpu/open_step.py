@@ -87,7 +87,9 @@ class Workspace:
 def _bytes(program: Program) -> int:
     """Return about how many bytes a run works with."""
     types = (*program.arguments, *program.results)
-    return len(program.constants) + estimate(program.arena + sum(t.size * t.dtype.size for t in types))
+    return (
+        len(program.constants) + estimate(program.arena) + sum(estimate(t.size) * t.dtype.size for t in types)
+    )
 
 
 Values = Mapping[str, int]

@@ -18,9 +18,11 @@ from staticgraph.compiler.graph.sizes import (
     estimate,
     evaluate,
     positive,
+    replaced,
     same,
     symbol,
     symbols,
+    total,
 )
 
 B, T = symbol("B"), symbol("T")
@@ -56,6 +58,19 @@ def test_arithmetic_is_that_of_the_values(a, b):
         assert at(a // 3, x, y) == at(a, x, y) // 3
         assert at(a % 3, x, y) == at(a, x, y) % 3
         assert at(positive(a), x, y) == max(at(a, x, y), 1)
+
+
+@given(st.lists(SIZES, max_size=4))
+def test_sizes_are_replaced_and_added_up_together_as_one_by_one(sizes):
+    assert same(total(sizes), sum(sizes))
+    for by in ({"B": 5}, {"B": T * 2 + 1}, {"B": 3, "T": 0}):
+        known = {}
+        for size in sizes:
+            made = replaced(size, by, known)
+            assert same(made, replaced(size, by))
+            for x in VALUES:
+                values = {"T": x} | {name: evaluate(value, {"T": x}) for name, value in by.items()}
+                assert evaluate(made, {"T": x}) == at(size, values["B"], values["T"])
 
 
 @given(SIZES)

@@ -7,7 +7,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
-from staticgraph.compiler import share_kernels
+from staticgraph.compiler import share_kernels, split_kernel
 from staticgraph.compiler.compile import structure_of
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.sizes import bounds, is_open, symbol
@@ -175,3 +175,33 @@ def test_two_kernels_have_their_own_code(generated: list[Loops]):
     assert generated
     columns = [index.extent for work in generated for index in work.nests[0].domain[1:]]
     assert not is_open(columns)
+
+
+def test_a_kernel_is_scheduled_once_though_it_is_asked_if_it_may_share_code(monkeypatch: pytest.MonkeyPatch):
+    scheduled, schedule = [], split_kernel.schedule
+    monkeypatch.setattr(split_kernel, "schedule", lambda *a: (scheduled.append(a), schedule(*a))[1])
+    many, few = column_sums((N, 4, 4), 4096), column_sums((N, 4, 4), 32)
+    assert (split_kernel.adds_in_chunks(many, 64), split_kernel.adds_in_chunks(few, 64)) == (True, False)
+    ahead = split_kernel.split(many, 64)
+    assert len(scheduled) == 2
+    again = split_kernel.split(many, 64)
+    assert len(scheduled) == 3  # it is not kept for longer
+    assert [*map(structure_of, ahead.phases)] == [*map(structure_of, again.phases)]
+
+
+def test_products_do_not_wait_for_others_that_are_alike(
+    generated: list[Loops], monkeypatch: pytest.MonkeyPatch
+):
+    table, counts = compile_module._KernelCode, []
+
+    def launched(self, launch, before=table.launched):
+        before(self, launch)
+        counts.append(len(generated))
+        return launch
+
+    monkeypatch.setattr(table, "launched", launched)
+    x = [sg.placeholder(sg.float32, [8, n]) for n in (16, 32, 48, 64)]
+    products = [sg.matmul(each, sg.constant(np.ones((each.shape[1], 16), "f4"))) for each in x]
+    with sg.Session(device="cpu") as session:
+        session.run(products, {each: np.ones(each.shape, "f4") for each in x})
+    assert counts == [1, 2, 3, 4]

@@ -154,14 +154,29 @@ def _decided(op: str, apart: Extremes) -> bool | None:
     return True if holds else False if fails else None
 
 
-def _sum(node: Expr) -> Expr:
+def _sum(node: Scalar) -> Expr:
     """A sum in canonical order. Sums of loaded data are left
     alone: spelled out, they would be computed repeatedly.
     """
+    if len(node.args) == 2 and (folded := _folded(node.op, *node.args)) is not None:
+        return folded
     form = linear(node)
     if form.terms and not any(map(_has_index, form.terms)):
         return node
     return _recombined(form).expr
+
+
+def _folded(op: str, a: Expr, b: Expr) -> Expr | None:
+    """The simplest form of a sum such as `1*i` or `i + 0`, as most are; None of others."""
+    x, y = (e.value if type(e) is Const else None for e in (a, b))
+    if op == "mul" and 0 in (x, y):
+        return Const(0, int64)
+    if x is not None and y is not None:
+        known = x + y if op == "add" else x - y if op == "sub" else x * y
+        return Const(known, int64) if known >= 0 else None
+    neutral = 1 if op == "mul" else 0
+    other = a if y == neutral else b if x == neutral and op != "sub" else None
+    return other if other is not None and _has_index(other) else None
 
 
 def _has_index(term: Expr) -> bool:

@@ -1,0 +1,59 @@
+"""A kernel in phases for a processor: its loops chosen, and shared out to threads."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from staticgraph.compiler import stages
+from staticgraph.compiler.kernel.form import Copies, StagedForm, Updates
+from staticgraph.compiler.kernel.schedule_cpu.parallelize import Chunked, chunked
+from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
+from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.lower.program import Loops
+
+_KEPT = 64  # kernels, at most: those of one class are looked at before the first of them is written
+_ahead: OrderedDict[tuple[int, int], tuple[Loops, Chunked]] = OrderedDict()  # by id, and bytes of vectors
+
+
+def split(work: Loops | Kernel, vector_bytes: int) -> Chunked:
+    """Return a kernel that is no product in phases, each with its loops in their order."""
+    if not isinstance(work, Loops):
+        return _split(_begun(work), vector_bytes)
+    kept = _ahead.pop((id(work), vector_bytes), None)
+    if kept is not None and kept[0] is work and stages.observation() is None:
+        return kept[1]
+    return _split(_rows(work), vector_bytes)
+
+
+def adds_in_chunks(work: Loops, vector_bytes: int) -> bool:
+    """Return True if chunks have sums of their own. The phases are kept for whoever asks for them next."""
+    with stages.unobserved():
+        rows = _rows(work)
+        made = _split(rows, vector_bytes)
+    _ahead[id(work), vector_bytes] = work, made
+    while len(_ahead) > _KEPT:
+        _ahead.popitem(last=False)
+    return made.phases[0].shared.keys() != rows.shared.keys()
+
+
+def _rows(work: Loops) -> Kernel:
+    rows = place_rows("loops", dict(work.buffers), work.rows, work.nests, work.sums)
+    stages.report("row_schedule", work, rows)
+    return rows
+
+
+def _begun(routine: Kernel) -> Kernel:
+    """A routine with what is done before its steps."""
+    match routine.form:
+        case Updates(StagedForm(staged), copies=Copies(body, scratch)):
+            begin = staged[0] if isinstance(staged[0], tuple) else ()  # in place, there is nothing to begin
+            return Kernel(routine.name, {**routine.buffers, **scratch}, begin + body)
+    return routine
+
+
+def _split(kernel: Kernel, vector_bytes: int) -> Chunked:
+    scheduled = schedule(kernel, vector_bytes)
+    made = chunked(scheduled, vector_bytes)
+    stages.report("parallelize", (scheduled,), made.phases)
+    return made
