@@ -18,6 +18,7 @@ from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group, is_control, is_host
 from staticgraph.compiler.graph.function import Function, Node
+from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.digest import digest
@@ -200,6 +201,10 @@ def timed(compiled: Compiled, clock: Clock) -> tuple[Written, TimeTable]:
     return write(program, code_of, times=times, whole=0, looks=looks, numbers=numbers), times
 
 
+_PRODUCTS = ("products",)
+_MANY_PRODUCTS = 16  # LLVM may wait for so many: of fewer, the text of each is written at once
+
+
 class _KernelCode(KernelTable):
     """Kernels of a step and their code, which is written as soon as a launch is in the program: it is then
     compiled while others are lowered. Observers see all of the lowering first.
@@ -237,7 +242,8 @@ class _KernelCode(KernelTable):
         if self._at_once:
             self._told(self._number, max(self._number, self._total))
         alike = _operations(launch.nodes) if self._alike else ()
-        if self._alike[alike] >= FEW and isinstance(launch.work, Loops):
+        least = _MANY_PRODUCTS if alike == _PRODUCTS else FEW
+        if self._alike[alike] >= least and isinstance(launch.work, Loops):
             waiting = self._waiting.setdefault(alike, [])
             waiting.append(launch)
             if self._at_once and len(waiting) >= self._alike[alike]:
@@ -248,13 +254,17 @@ class _KernelCode(KernelTable):
 
     def _finish(self, alike: tuple[str, ...]) -> None:
         """Generate the code of launches with the same operations, as one where only sizes differ."""
-        from staticgraph.compiler.share_kernels import shared  # for steps of many kernels
+        from staticgraph.compiler.share_kernels import shared, shared_products  # for steps of many kernels
 
         launches = self._waiting.pop(alike)
         works = {id(each.work): each.work for each in launches if isinstance(each.work, Loops)}
         emitted = partial(emit, target=self._target, kept=self._kept)
         with answering(None):
             codes = {id(work): code for work, code in shared([*works.values()], self._target, emitted)}
+            if not self._target.tuned:
+                new = [work for work in works.values() if not is_emitted(work, self._target, self._kept)]
+                for work, code in shared_products(new, self._target):
+                    codes[id(work)] = keep(work, self._target, self._kept, code)
         for launch in launches:
             self._codes[id(launch)] = launch, self._code(launch, codes.get(id(launch.work)))
 
@@ -282,8 +292,9 @@ class _KernelCode(KernelTable):
 
 
 def _operations(nodes: Iterable[Node]) -> tuple[str, ...]:
-    """The operations of a kernel: kernels that have others have other code."""
-    return tuple([node.op.name for node in nodes])
+    """The operations of a kernel: kernels that have others have other code. Any product may be like another."""
+    names = [node.op.name for node in nodes]
+    return _PRODUCTS if any(node.op.kind is Kind.CONTRACTION for node in nodes) else tuple(names)
 
 
 def _coded(step: Step, fusion: Fusion, program: Program, target: CpuTarget, kernels: _KernelCode) -> Compiled:
@@ -309,6 +320,23 @@ def emit(work: Loops | Kernel, target: CpuTarget, kept: KernelCache | None = Non
         if len(_emitted) > EMITTED_LIMIT:
             _emitted.popitem(last=False)
     return found
+
+
+def is_emitted(work: Loops, target: CpuTarget, kept: KernelCache | None) -> bool:
+    """Return True if the code of a kernel need not be generated."""
+    key = (target, *structure_of(work))
+    if is_shown(key):
+        return False
+    return key in _emitted or (kept is not None and kept.read(digest(_text(target), key[1:])) is not None)
+
+
+def keep(work: Loops, target: CpuTarget, kept: KernelCache | None, code: abi.KernelCode) -> abi.KernelCode:
+    """Let `emit` find the code of a kernel. Return it."""
+    key = (target, *structure_of(work))
+    _emitted[key] = code
+    if kept is not None:
+        kept.write(digest(_text(target), key[1:]), code)
+    return code
 
 
 def is_shown(kernel: tuple[object, ...]) -> bool:

@@ -2,7 +2,8 @@
 
     y = x * s for 256 x 32, 1024 x 96 and 64 x 160     ->  one function, called with three pairs of sizes
 
-The results are the same, bit for bit. Products keep their sizes: these decide about tiles.
+The results are the same, bit for bit. The sizes of products decide about tiles: they share the text of those
+that have the same tiles (`codegen/gemm/share_text.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.generate import product_of
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import MANY, estimate, replaced
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
@@ -48,6 +50,27 @@ def shared(works: Sequence[Loops], target: CpuTarget, emit: Emit) -> Iterator[tu
             members.remove(largest)
         if len(members) >= FEW:
             yield from _as_one(members, emit)
+
+
+def shared_products(works: Sequence[Loops], target: CpuTarget) -> Iterator[tuple[Loops, abi.KernelCode]]:
+    """Generate the code of products, which those that are done alike share.
+
+    Args:
+        works: Different kernels. Products are looked for among them.
+        target: The processor.
+
+    Yields:
+        Products and their code. Those that ask for an open size are left out.
+    """
+    products = [(work, product) for work in works if (product := product_of(work)) is not None]
+    if len(products) > 1:
+        from staticgraph.compiler.codegen.gemm.share_text import emit_together  # for steps of many products
+
+        codes = emit_together([product for _, product in products], target)
+        for n, code in codes.items():
+            stages.report("product", *products[n])
+            stages.report("print_gemm", products[n][1], code)
+            yield products[n][0], code
 
 
 def _as_one(members: Sequence[tuple[Loops, Form]], emit: Emit) -> Iterator[tuple[Loops, abi.KernelCode]]:

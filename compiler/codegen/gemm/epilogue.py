@@ -28,7 +28,7 @@ from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.machine import CPU
 
 _WRITTEN_OUT = 160  # operations of a tile
-_DEEP = 256  # products of an element: a tile with so many does not notice a detour of its sums through memory
+DEEP = 256  # products of an element: a tile with so many does not notice a detour of its sums through memory
 
 
 def with_formulas(contraction: Contraction, target: CpuTarget) -> Contraction:
@@ -110,7 +110,7 @@ class Epilogue:
     def finish(self, tile: Tile) -> Finish:
         """Return the epilogue of a micro-kernel, a function that writes code for the finished sums."""
         operations = len([e for e in walk(*self._values) if isinstance(e, (Scalar, Lookup))])
-        if self._contraction.depth >= _DEEP:
+        if self._contraction.depth >= DEEP:
             operations += len(self._loads)
         long = tile.rows > 1 and operations * len(tile.places) > _WRITTEN_OUT
         return partial(self._looped if long else self._written_out, tile)
