@@ -259,9 +259,11 @@ class _KernelCode(KernelTable):
         launches = self._waiting.pop(alike)
         works = {id(each.work): each.work for each in launches if isinstance(each.work, Loops)}
         emitted = partial(emit, target=self._target, kept=self._kept)
+        codes: dict[int, abi.KernelCode] = {}
         with answering(None):
-            codes = {id(work): code for work, code in shared([*works.values()], self._target, emitted)}
-            if not self._target.tuned:
+            if alike != _PRODUCTS:
+                codes |= ((id(work), code) for work, code in shared([*works.values()], self._target, emitted))
+            elif not self._target.tuned:
                 new = [work for work in works.values() if not is_emitted(work, self._target, self._kept)]
                 for work, code in shared_products(new, self._target):
                     codes[id(work)] = keep(work, self._target, self._kept, code)
