@@ -28,6 +28,7 @@ from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.machine import CPU
 
 _WRITTEN_OUT = 160  # operations of a tile
+_HELD = 24  # vectors: more do not stay in registers
 DEEP = 256  # products of an element: a tile with so many does not notice a detour of its sums through memory
 
 
@@ -112,7 +113,8 @@ class Epilogue:
         operations = len([e for e in walk(*self._values) if isinstance(e, (Scalar, Lookup))])
         if self._contraction.depth >= DEEP:
             operations += len(self._loads)
-        long = tile.rows > 1 and operations * len(tile.places) > _WRITTEN_OUT
+        most = _WRITTEN_OUT if len(tile.places) <= _HELD else _WRITTEN_OUT // 4
+        long = tile.rows > 1 and operations * len(tile.places) > most
         return partial(self._looped if long else self._written_out, tile)
 
     def _written_out(self, tile: Tile, w: GemmWriter, sums: Sums) -> None:

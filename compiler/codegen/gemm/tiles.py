@@ -22,7 +22,9 @@ _ELEMENT_COST = 0.2  # of loading an element of a, in multiply-adds
 _BLEND_COST = 0.25  # of an element into a vector that rows share
 _VECTOR_COST = 0.35  # of loading a vector of b, which lies further away
 _TILE_CYCLES = 24  # to enter a micro-kernel and to leave it
-_KERNEL_COST = 0.04  # compiling one more micro-kernel must save this part of the cycles: LLVM takes 3 to 5 ms
+# Compiling one more micro-kernel, which takes LLVM 3 to 5 ms, must save this part of the cycles. With few
+# registers, small tiles wait for their sums on some processors.
+_KERNEL_COST = {32: 0.04, 16: 0.01}
 _SHARED_CYCLES = 40_000  # work that threads share
 _MOST_ROWS = 16  # of a tile
 _MANY_ROWS = 32  # that go with each value of an open size, such as the places of a picture: their rests count
@@ -142,9 +144,13 @@ def open_rows(largest: int, count: int, unit: int = 1) -> tuple[TileRun, ...]:
     [(6, 10), (4, 1), (2, 1)]
     >>> [(run.size, run.count) for run in open_rows(8, 10, 64)]
     [(8, 10)]
+    >>> [(run.size, run.count) for run in open_rows(7, 10, 49)]
+    [(7, 10)]
     """
     runs = [TileRun(0, largest, count)]
     steps = math.gcd(largest, unit)
+    if steps == largest:
+        return tuple(runs)
     least = (steps & -steps).bit_length() - 1  # each rest is a multiple of this power of two
     for size in (1 << n for n in reversed(range(least, (largest - 1).bit_length()))):
         runs.append(TileRun(runs[-1].stop, size, 1))
@@ -322,7 +328,7 @@ def estimate(tiling: Tiling, depth: int, lanes: int, registers: int) -> float:
             step = max(busy, _FMA_LATENCY[registers])
             ends = _TILE_CYCLES + 2 * accumulators
             total += panel.count * run.count * (depth * step + ends)
-    return total * (1 + _KERNEL_COST * len(tiling.panels) * len(tiling.rows))
+    return total * (1 + _KERNEL_COST[registers] * len(tiling.panels) * len(tiling.rows))
 
 
 @dataclass(frozen=True, slots=True)
