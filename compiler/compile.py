@@ -294,7 +294,7 @@ class _KernelCode(KernelTable):
 
 
 def _operations(nodes: Iterable[Node]) -> tuple[str, ...]:
-    """The operations of a kernel: kernels that have others have other code. Any product may be like another."""
+    """The operations of a kernel: kernels with other ones have other code, but for products."""
     names = [node.op.name for node in nodes]
     return _PRODUCTS if any(node.op.kind is Kind.CONTRACTION for node in nodes) else tuple(names)
 

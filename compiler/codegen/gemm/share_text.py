@@ -3,9 +3,9 @@
     576 columns of 96 products    as 12 panels in 3 chunks     ->  one function, which is called with
     384 columns of 64 products    as 8 panels in 2 chunks          (12, 3, 96, 576) and (8, 2, 64, 384)
 
-Each product is designed for itself: its tiles, blocks and chunks are what they would be without the others. If
-the designs have the same form, they are joined to one in which the numbers that differ are `Several`, and the
-code is written once. The order in which products are added is that of each design, so the bits are the same.
+Each product is designed for itself: its tiles, blocks and chunks are what they would be without the others.
+If the designs have the same form, they are joined to one in which the numbers that differ are `Several`, and
+the code is written once. The order in which products are added is that of each design, so the bits are the same.
 """
 
 from __future__ import annotations
@@ -94,16 +94,18 @@ def _form(part: Part) -> Hashable:
     grids = (p.grid, *(packing.grid for packing in part.packing))
     far = isinstance(step, int) and step * c.b.dtype.size >= FAR
     strided = isinstance(row_step, int) and row_step > 1 and max(rows) > _ROWS
+    near = [bool(x.buffer) and c.size(x) * x.dtype.size < CPU.near_bytes for x in accesses]
+    limited = any(x.place is c.rows for x in c.limits)
     return (
-        part.whole, p.along, tuple(rows), tuple(run.pieces for run in p.tiling.panels), p.first_packs, p.turns > 0,
-        p.panel_block > 0, p.blocks.level, tuple(x is None for x in p.extents), p.partial is None,
-        tuple(x and (x.shared is None, x.turned) for x in (p.a, p.b)), c.depth >= DEEP, far,
+        part.whole, p.along, tuple(rows), tuple(run.pieces for run in p.tiling.panels), p.first_packs,
+        p.turns > 0, p.panel_block > 0, p.blocks.level, tuple(x is None for x in p.extents),
+        p.partial is None, tuple(x and (x.shared is None, x.turned) for x in (p.a, p.b)), c.depth >= DEEP, far,
         tuple(_kind(x.steps.get(i, 0)) for x in accesses for i in indices),
         tuple(isinstance(i.extent, Size) for i in indices), len(c.outer), len(c.limits), len(c.sizes),
-        tuple(isinstance(d, OpenPart) for g in grids for d in g.dimensions),
-        tuple(run.count for run in p.tiling.rows) if any(x.place is c.rows for x in c.limits) else (),
-        *((x.buffer, x.dtype, c.size(x) * x.dtype.size >= CPU.near_bytes if x.buffer else True) for x in accesses),
-        tuple(id(store.value) for store in c.stores), row_step if strided else 0,
+        tuple(isinstance(d, OpenPart) for g in grids for d in g.dimensions), limited,
+        tuple(run.count for run in p.tiling.rows) if limited else (), tuple(near),
+        tuple((x.buffer, x.dtype) for x in accesses), tuple(id(store.value) for store in c.stores),
+        row_step if strided else 0,
     )  # fmt: skip
 
 
