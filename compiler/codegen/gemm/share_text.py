@@ -5,7 +5,8 @@
 
 Each product is designed for itself: its tiles, blocks and chunks are what they would be without the others.
 If the designs have the same form, they are joined to one in which the numbers that differ are `Several`, and
-the code is written once. The order in which products are added is that of each design, so the bits are the same.
+the code is written once. The order in which products are added is that of each design, so the bits are the
+same.
 """
 
 from __future__ import annotations
@@ -94,16 +95,17 @@ def _form(part: Part) -> Hashable:
     grids = (p.grid, *(packing.grid for packing in part.packing))
     far = isinstance(step, int) and step * c.b.dtype.size >= FAR
     strided = isinstance(row_step, int) and row_step > 1 and max(rows) > _ROWS
-    near = [bool(x.buffer) and c.size(x) * x.dtype.size < CPU.near_bytes for x in accesses]
+    later = tuple(c.size(x) * x.dtype.size >= CPU.near_bytes for x in c.loads.values())  # is prefetched
     limited = any(x.place is c.rows for x in c.limits)
     return (
         part.whole, p.along, tuple(rows), tuple(run.pieces for run in p.tiling.panels), p.first_packs,
         p.turns > 0, p.panel_block > 0, p.blocks.level, tuple(x is None for x in p.extents),
-        p.partial is None, tuple(x and (x.shared is None, x.turned) for x in (p.a, p.b)), c.depth >= DEEP, far,
+        p.partial is None, tuple(x and (x.shared is None, x.turned) for x in (p.a, p.b)), far,
+        c.depth >= DEEP,
         tuple(_kind(x.steps.get(i, 0)) for x in accesses for i in indices),
         tuple(isinstance(i.extent, Size) for i in indices), len(c.outer), len(c.limits), len(c.sizes),
         tuple(isinstance(d, OpenPart) for g in grids for d in g.dimensions), limited,
-        tuple(run.count for run in p.tiling.rows) if limited else (), tuple(near),
+        tuple(run.count for run in p.tiling.rows) if limited else (), later,
         tuple((x.buffer, x.dtype) for x in accesses), tuple(id(store.value) for store in c.stores),
         row_step if strided else 0,
     )  # fmt: skip
