@@ -254,6 +254,7 @@ class _KernelCode(KernelTable):
 
     def _finish(self, alike: tuple[str, ...]) -> None:
         """Generate the code of launches with the same operations, as one where only sizes differ."""
+        from staticgraph.compiler.generate import product_of
         from staticgraph.compiler.share_kernels import shared, shared_products  # for steps of many kernels
 
         launches = self._waiting.pop(alike)
@@ -265,7 +266,8 @@ class _KernelCode(KernelTable):
                 codes |= ((id(work), code) for work, code in shared([*works.values()], self._target, emitted))
             elif not self._target.tuned:
                 new = [work for work in works.values() if not is_emitted(work, self._target, self._kept)]
-                for work, code in shared_products(new, self._target):
+                found = [(work, product) for work in new if (product := product_of(work)) is not None]
+                for work, code in shared_products(found, self._target):
                     codes[id(work)] = keep(work, self._target, self._kept, code)
         for launch in launches:
             self._codes[id(launch)] = launch, self._code(launch, codes.get(id(launch.work)))
@@ -295,8 +297,12 @@ class _KernelCode(KernelTable):
 
 def _operations(nodes: Iterable[Node]) -> tuple[str, ...]:
     """The operations of a kernel: kernels with other ones have other code, but for products."""
-    names = [node.op.name for node in nodes]
-    return _PRODUCTS if any(node.op.kind is Kind.CONTRACTION for node in nodes) else tuple(names)
+    names = []
+    for node in nodes:
+        if node.op.kind is Kind.CONTRACTION:
+            return _PRODUCTS
+        names.append(node.op.name)
+    return tuple(names)
 
 
 def _coded(step: Step, fusion: Fusion, program: Program, target: CpuTarget, kernels: _KernelCode) -> Compiled:

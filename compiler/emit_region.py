@@ -66,7 +66,7 @@ def region_of(
                 entry = time_entry(times, launch, kernel.phases[phase].most)
                 commits = any(ref.slot in variables for ref in launch.writes)
                 buffers = tuple(map(ref_of, args))
-                sizes = (*kernel.sizes, *kernel.phases[phase].numbers)
+                sizes: tuple[AnySize, ...] = (*kernel.sizes, *kernel.phases[phase].numbers)
                 return abi.KernelCall(kernel.phases[phase], buffers, shared, entry, commits, sizes)
             case Copy(target, source, size) as copy, _:
                 commits = target.slot in variables

@@ -14,9 +14,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.generate import product_of
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import MANY, estimate, replaced
+from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
@@ -52,25 +52,25 @@ def shared(works: Sequence[Loops], target: CpuTarget, emit: Emit) -> Iterator[tu
             yield from _as_one(members, emit)
 
 
-def shared_products(works: Sequence[Loops], target: CpuTarget) -> Iterator[tuple[Loops, abi.KernelCode]]:
+def shared_products(
+    products: Sequence[tuple[Loops, Contraction]], target: CpuTarget
+) -> Iterator[tuple[Loops, abi.KernelCode]]:
     """Generate the code of products, which those that are done alike share.
 
     Args:
-        works: Different kernels. Products are looked for among them.
+        products: Different kernels, and what they compute.
         target: The processor.
 
     Yields:
-        Products and their code. Those that ask for an open size are left out.
+        Kernels and their code. Those that ask for an open size are left out.
     """
-    products = [(work, product) for work in works if (product := product_of(work)) is not None]
-    if len(products) > 1:
-        from staticgraph.compiler.codegen.gemm.share_text import emit_together  # for steps of many products
+    from staticgraph.compiler.codegen.gemm.share_text import emit_together  # for steps of many products
 
-        codes = emit_together([product for _, product in products], target)
-        for n, code in codes.items():
-            stages.report("product", *products[n])
-            stages.report("print_gemm", products[n][1], code)
-            yield products[n][0], code
+    codes = emit_together([product for _, product in products], target)
+    for n, code in codes.items():
+        stages.report("product", *products[n])
+        stages.report("print_gemm", products[n][1], code)
+        yield products[n][0], code
 
 
 def _as_one(members: Sequence[tuple[Loops, Form]], emit: Emit) -> Iterator[tuple[Loops, abi.KernelCode]]:

@@ -127,7 +127,8 @@ class KernelCall:
     """All chunks of one phase of a kernel, over its buffers in the order of its parameters.
 
     `shared` is the scratch memory that the phases of this launch have in common. `commits`: it overwrites a
-    variable, so that from here on the step can only go on to its end. It takes `sizes`, which are open.
+    variable, so that from here on the step can only go on to its end. It takes `sizes`, and the numbers of
+    its phase.
     """
 
     phase: Phase
@@ -135,7 +136,7 @@ class KernelCall:
     shared: BufferRef
     times: int | None = None
     commits: bool = False
-    sizes: tuple[Size, ...] = ()
+    sizes: tuple[AnySize, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -370,8 +370,7 @@ def same(a: AnySize, b: AnySize) -> bool:
     """Return True if two sizes are equal whatever the symbols are. False tells nothing of open sizes."""
     if isinstance(a, Size):
         return isinstance(b, Size) and a.terms == b.terms  # no number is a polynomial with a symbol
-    # Another number is an exporter's, or of several products: known to be itself.
-    return a is b or (isinstance(a, int) and isinstance(b, int) and a == b)
+    return a is b or (isinstance(a, int) and isinstance(b, int) and a == b)  # another kind: itself alone
 
 
 def several(size: AnySize) -> bool:

@@ -9,9 +9,9 @@ an open number of rows      for few of them one of these, for many another one
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.abi import Phase
-from staticgraph.compiler.codegen.gemm.by_rows import unpacked_if_few
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import Grid
 from staticgraph.compiler.codegen.gemm.dot import dot_sums
@@ -37,6 +37,9 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.support.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.codegen.gemm.by_rows import Unpacked
 
 Whole = Callable[[GemmWriter, Tile], list[str]]  # writes the finished sums of a tile
 _WHOLE: dict[Along, Whole] = {Along.COLUMNS: column_sums, Along.ROWS: row_sums, Along.SUM: dot_sums}
@@ -100,7 +103,7 @@ def design(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOI
     if few is not None and not part.packing:
         parts, more, own = _slices(few, target)
         return Design(c, first, (part,), max(shared, more), max(private, own), parts, FEW_ROWS)
-    if (unpacked := unpacked_if_few(c, decided, target, reserved)) is not None:
+    if c.open_outer and (unpacked := _unpacked_if_few(c, decided, target, reserved)) is not None:
         private = max(private, unpacked.plan.private_bytes)
         return Design(c, first, (part,), shared, private, (_part(c, unpacked.plan),), unpacked.rows)
     return Design(c, first, (part,), shared, private)
@@ -109,6 +112,12 @@ def design(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOI
 def _part(c: Contraction, p: GemmPlan) -> Part:
     packed = [Packing(x, y, packing_grid(c, x, y)) for x, y in ((c.a, p.a), (c.b, p.b)) if y and y.shared]
     return Part(c, p, _WHOLE[p.along], tuple(packed))
+
+
+def _unpacked_if_few(c: Contraction, usual: GemmPlan, target: CpuTarget, reserved: int) -> Unpacked | None:
+    from staticgraph.compiler.codegen.gemm.by_rows import unpacked_if_few  # for open sizes
+
+    return unpacked_if_few(c, usual, target, reserved)
 
 
 def _slices(cut: Sliced, target: CpuTarget, choice: Choice = NO_CHOICE) -> tuple[tuple[Part, ...], int, int]:

@@ -33,7 +33,6 @@ from dataclasses import replace
 from functools import partial
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
-from staticgraph.compiler.codegen.gemm.by_rows import by_rows
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import IndexRange, each_panel
 from staticgraph.compiler.codegen.gemm.design import Design, Part, Whole, design
@@ -71,6 +70,8 @@ def emit_design(contraction: Contraction, decided: Design) -> KernelCode:
     """The code of a contraction with this design."""
     phases = _phases(decided.parts)
     if decided.few_rows is not None:
+        from staticgraph.compiler.codegen.gemm.by_rows import by_rows  # for open sizes
+
         phases = by_rows(decided.contraction, decided.few_rows, _phases(decided.few), phases)
     if decided.first is not None:
         phases = (decided.first, *phases)

@@ -18,8 +18,7 @@ from staticgraph.compiler.codegen.gemm.pack_narrow_panels import (
     repeated,
     together,
 )
-from staticgraph.compiler.codegen.gemm.prefetch import Later, ask
-from staticgraph.compiler.codegen.gemm.register_tile import Spans, Stream, Tile, moves, steps
+from staticgraph.compiler.codegen.gemm.register_tile import Later, Spans, Stream, Tile, ask, moves, steps
 from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number

@@ -19,8 +19,7 @@ from staticgraph.compiler.codegen.gemm.packed_operands import (
     packed_operands,
     rows_share_lines,
 )
-from staticgraph.compiler.codegen.gemm.prefetch import Later
-from staticgraph.compiler.codegen.gemm.register_tile import Stream
+from staticgraph.compiler.codegen.gemm.register_tile import Later, Stream
 from staticgraph.compiler.codegen.gemm.rows import row_tiling, rows_pay
 from staticgraph.compiler.codegen.gemm.scratch import Packed, Scratch, numbers, overlaps
 from staticgraph.compiler.codegen.gemm.tiles import (

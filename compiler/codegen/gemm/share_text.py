@@ -60,7 +60,7 @@ def emit_together(contractions: Sequence[Contraction], target: CpuTarget) -> dic
 
 
 def _divided(members: Sequence[int], apart: Apart) -> list[list[int]]:
-    """Those of the products that may have one text."""
+    """Divide products into those that may have one text."""
     ways: dict[Hashable, list[int]] = {}
     for n, way in zip(members, apart.ways or members, strict=True):
         ways.setdefault(way, []).append(n)
@@ -86,7 +86,7 @@ def _written(designs: Sequence[Design], contractions: Sequence[Contraction]) -> 
 
 
 def _form(part: Part) -> Hashable:
-    """What decides the text of a part, apart from numbers: designs that differ in it are not joined."""
+    """Return what decides the text of a part, numbers apart: designs that differ in it are not joined."""
     c, p = part.contraction, part.plan
     rows, row_step = [run.size for run in p.tiling.rows], p.tile_a.row
     accesses = (c.a, c.b, *c.targets, *c.loads.values())

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
+from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
@@ -186,9 +187,9 @@ def open_panels(lanes: int, pieces: int, count: int) -> tuple[PanelRun, ...]:
     return PanelRun(0, count, whole), PanelRun(count * pieces * lanes, 1, (TilePiece(0, lanes, VALID),))
 
 
-def pages_apart(step: int, dtype: DType) -> bool:
+def pages_apart(step: int | Several, dtype: DType) -> bool:
     """True if elements at this distance compete for the same cache sets."""
-    return step * dtype.size % CPU.page_bytes == 0
+    return bool(step * dtype.size % CPU.page_bytes == 0)
 
 
 def whole_pieces(extent: int, lanes: int) -> tuple[TilePiece, ...]:

@@ -65,7 +65,8 @@ class GemmWriter(Emitter):
     def add(self, a: Number, b: Number) -> Number:
         """a + b"""
         if isinstance(a, int | Several) and isinstance(b, int | Several):
-            return a + b  # type: ignore[operator, no-any-return]
+            total: Number = a + b
+            return total
         a, b = self.number(a), self.number(b)
         if a == 0 or b == 0:
             return b if a == 0 else a
@@ -75,11 +76,10 @@ class GemmWriter(Emitter):
         """a * b"""
         if isinstance(a, int) and isinstance(b, int):
             return a * b
-        if isinstance(a, Several) and isinstance(b, int):
-            a, b = b, a
-        if isinstance(b, Several) and isinstance(a, int | Several):
-            times = isinstance(a, int) and a not in (0, 1)
-            return self._multiple(b, a) if times else a * b  # type: ignore[arg-type, operator, no-any-return]
+        for one, times in ((a, b), (b, a)):
+            if isinstance(one, Several) and isinstance(times, int | Several):
+                multiple = isinstance(times, int) and times not in (0, 1)
+                return self._multiple(one, int(times)) if multiple else one * times
         a, b = self.number(a), self.number(b)
         if a == 0 or b == 0:
             return 0
@@ -90,7 +90,7 @@ class GemmWriter(Emitter):
     def quotient(self, a: Number, b: int) -> Number:
         """a // b of a number that is not negative."""
         if isinstance(a, int | Several):
-            return a // b  # type: ignore[operator, no-any-return]
+            return a // b
         a, divisor = self.number(a), self.number(b)
         return a if divisor == 1 else self.value(f"udiv i64 {a}, {divisor}")
 
