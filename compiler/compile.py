@@ -18,6 +18,7 @@ from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group, is_control, is_host
 from staticgraph.compiler.graph.function import Function, Node
+from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.digest import digest
@@ -200,6 +201,10 @@ def timed(compiled: Compiled, clock: Clock) -> tuple[Written, TimeTable]:
     return write(program, code_of, times=times, whole=0, looks=looks, numbers=numbers), times
 
 
+_PRODUCTS = ("products",)
+_MANY_PRODUCTS = 16  # LLVM may wait for so many: of fewer, the text of each is written at once
+
+
 class _KernelCode(KernelTable):
     """Kernels of a step and their code, which is written as soon as a launch is in the program: it is then
     compiled while others are lowered. Observers see all of the lowering first.
@@ -238,7 +243,8 @@ class _KernelCode(KernelTable):
         if self._at_once:
             self._told(self._number, max(self._number, self._total))
         alike = _operations(launch.nodes) if self._alike else ()
-        if self._alike[alike] >= FEW and self._may_share(launch):
+        least = _MANY_PRODUCTS if alike == _PRODUCTS else FEW
+        if self._alike[alike] >= least and self._may_share(launch, alike):
             self._waiting.setdefault(alike, []).append(launch)
         else:
             self._alike[alike] -= 1
@@ -248,11 +254,11 @@ class _KernelCode(KernelTable):
             self._finish(alike)
         return launch
 
-    def _may_share(self, launch: Launch) -> bool:
-        """Return True if a launch may have the code of others. Products, LLVM's longest work, do not wait."""
+    def _may_share(self, launch: Launch, alike: tuple[str, ...]) -> bool:
+        """Return True if a launch may have the code of others that are like it."""
         work = launch.work
-        if not isinstance(work, Loops):
-            return False
+        if not isinstance(work, Loops) or alike == _PRODUCTS:
+            return isinstance(work, Loops)
         if id(work) not in self._varies:
             from staticgraph.compiler.size_rules import may_vary  # for steps of many kernels
 
@@ -262,13 +268,21 @@ class _KernelCode(KernelTable):
 
     def _finish(self, alike: tuple[str, ...]) -> None:
         """Generate the code of launches with the same operations, as one where only sizes differ."""
-        from staticgraph.compiler.share_kernels import shared  # for steps of many kernels
+        from staticgraph.compiler.generate import product_of
+        from staticgraph.compiler.share_kernels import shared, shared_products  # for steps of many kernels
 
         launches = self._waiting.pop(alike)
         works = {id(each.work): each.work for each in launches if isinstance(each.work, Loops)}
         emitted = partial(emit, target=self._target, kept=self._kept)
+        codes: dict[int, abi.KernelCode] = {}
         with answering(None):
-            codes = {id(work): code for work, code in shared([*works.values()], self._target, emitted)}
+            if alike != _PRODUCTS:
+                codes |= ((id(work), code) for work, code in shared([*works.values()], self._target, emitted))
+            elif not self._target.tuned:
+                new = [work for work in works.values() if not is_emitted(work, self._target, self._kept)]
+                found = [(work, product) for work in new if (product := product_of(work)) is not None]
+                for work, code in shared_products(found, self._target):
+                    codes[id(work)] = keep(work, self._target, self._kept, code)
         for launch in launches:
             self._codes[id(launch)] = launch, self._code(launch, codes.get(id(launch.work)))
 
@@ -296,8 +310,13 @@ class _KernelCode(KernelTable):
 
 
 def _operations(nodes: Iterable[Node]) -> tuple[str, ...]:
-    """The operations of a kernel: kernels that have others have other code."""
-    return tuple([node.op.name for node in nodes])
+    """The operations of a kernel: kernels with other ones have other code, but for products."""
+    names = []
+    for node in nodes:
+        if node.op.kind is Kind.CONTRACTION:
+            return _PRODUCTS
+        names.append(node.op.name)
+    return tuple(names)
 
 
 def _coded(step: Step, fusion: Fusion, program: Program, target: CpuTarget, kernels: _KernelCode) -> Compiled:
@@ -323,6 +342,23 @@ def emit(work: Loops | Kernel, target: CpuTarget, kept: KernelCache | None = Non
         if len(_emitted) > EMITTED_LIMIT:
             _emitted.popitem(last=False)
     return found
+
+
+def is_emitted(work: Loops, target: CpuTarget, kept: KernelCache | None) -> bool:
+    """Return True if the code of a kernel need not be generated."""
+    key = (target, *structure_of(work))
+    if is_shown(key):
+        return False
+    return key in _emitted or (kept is not None and kept.read(digest(_text(target), key[1:])) is not None)
+
+
+def keep(work: Loops, target: CpuTarget, kept: KernelCache | None, code: abi.KernelCode) -> abi.KernelCode:
+    """Let `emit` find the code of a kernel. Return it."""
+    key = (target, *structure_of(work))
+    _emitted[key] = code
+    if kept is not None:
+        kept.write(digest(_text(target), key[1:]), code)
+    return code
 
 
 def is_shown(kernel: tuple[object, ...]) -> bool:

@@ -66,7 +66,8 @@ def region_of(
                 entry = time_entry(times, launch, kernel.phases[phase].most)
                 commits = any(ref.slot in variables for ref in launch.writes)
                 buffers = tuple(map(ref_of, args))
-                return abi.KernelCall(kernel.phases[phase], buffers, shared, entry, commits, kernel.sizes)
+                sizes: tuple[AnySize, ...] = (*kernel.sizes, *kernel.phases[phase].numbers)
+                return abi.KernelCall(kernel.phases[phase], buffers, shared, entry, commits, sizes)
             case Copy(target, source, size) as copy, _:
                 commits = target.slot in variables
                 return abi.CopyCall(ref_of(target), ref_of(source), size, time_entry(times, copy), commits)

@@ -25,7 +25,7 @@ Search = Callable[["Contraction", CpuTarget], "Choice"]
 def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = None) -> abi.KernelCode:
     """The code of `work`, in one or several phases. `search` is asked how a product is done best."""
     if isinstance(work, Loops):
-        product = _product(work)
+        product = product_of(work)
         if product is not None:
             from staticgraph.compiler.codegen.gemm import gemm as contraction
             from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE
@@ -47,7 +47,7 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
     return _printed("print_llvm", phases, code)
 
 
-def _product(work: Loops) -> Contraction | None:
+def product_of(work: Loops) -> Contraction | None:
     """Return a kernel as a product, if it is one. What many graphs have none of must not delay them."""
     if work.rows or sum_of_products(work.nests[0].stores) is None:
         return None

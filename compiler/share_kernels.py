@@ -2,7 +2,8 @@
 
     y = x * s for 256 x 32, 1024 x 96 and 64 x 160     ->  one function, called with three pairs of sizes
 
-The results are the same, bit for bit. Products keep their sizes: these decide about tiles.
+The results are the same, bit for bit. The sizes of products decide about tiles: they share the text of those
+that have the same tiles (`codegen/gemm/share_text.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import MANY, AnySize, Atom, estimate, replaced
+from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.lower.kernel_dedup import FEW
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.lower.size_classes import Form, form_of, generalized
@@ -46,6 +48,27 @@ def shared(works: Sequence[Loops], target: CpuTarget, emit: Emit) -> Iterator[tu
             members.remove(largest)
         if len(members) >= FEW:
             yield from _as_one(members, emit)
+
+
+def shared_products(
+    products: Sequence[tuple[Loops, Contraction]], target: CpuTarget
+) -> Iterator[tuple[Loops, abi.KernelCode]]:
+    """Generate the code of products, which those that are done alike share.
+
+    Args:
+        products: Different kernels, and what they compute.
+        target: The processor.
+
+    Yields:
+        Kernels and their code. Those that ask for an open size are left out.
+    """
+    from staticgraph.compiler.codegen.gemm.share_text import emit_together  # for steps of many products
+
+    codes = emit_together([product for _, product in products], target)
+    for n, code in codes.items():
+        stages.report("product", *products[n])
+        stages.report("print_gemm", products[n][1], code)
+        yield products[n][0], code
 
 
 def _as_one(members: Sequence[tuple[Loops, Form]], emit: Emit) -> Iterator[tuple[Loops, abi.KernelCode]]:

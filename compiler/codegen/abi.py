@@ -2,9 +2,10 @@
 
 A kernel is one or more functions, its phases:
 
-    void (ptr buffer0, ..., i64 size0, ..., ptr shared, ptr private, i64 chunk)
+    void (ptr buffer0, ..., i64 size0, ..., i64 number0, ..., ptr shared, ptr private, i64 chunk)
 
-The sizes are the open ones that it needs: see `compiler/graph/sizes.py`. Each phase is called once per chunk,
+The sizes are the open ones that it needs: see `compiler/graph/sizes.py`. The numbers are sizes, strides and
+counts in which kernels with one function differ. Each phase is called once per chunk,
 in any order and at the same time; the next one begins when all chunks of the one before are done. How many
 chunks there are, and what each does, depends on shapes and target only, never on the number of threads: so
 results do not either.
@@ -74,12 +75,14 @@ class Phase:
     that differ in nothing else have one function.
     A phase that prepares an operand in scratch memory says which of the kernel's arguments it `reads`; it
     need not wait for the others. Of other phases it is None.
+    `numbers` are arguments after the open sizes: those in which kernels with the same function differ.
     """
 
     code: Code
     chunks: AnySize = 1
     reads: tuple[int, ...] | None = None
     first: int = 0
+    numbers: tuple[int, ...] = ()
 
     @property
     def most(self) -> int:
@@ -124,7 +127,8 @@ class KernelCall:
     """All chunks of one phase of a kernel, over its buffers in the order of its parameters.
 
     `shared` is the scratch memory that the phases of this launch have in common. `commits`: it overwrites a
-    variable, so that from here on the step can only go on to its end. It takes `sizes`, which are open.
+    variable, so that from here on the step can only go on to its end. It takes `sizes`, and the numbers of
+    its phase.
     """
 
     phase: Phase
@@ -132,7 +136,7 @@ class KernelCall:
     shared: BufferRef
     times: int | None = None
     commits: bool = False
-    sizes: tuple[Size, ...] = ()
+    sizes: tuple[AnySize, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

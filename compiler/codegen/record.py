@@ -30,7 +30,7 @@ def from_bytes(data: bytes) -> KernelCode:
 
     >>> inner = Code("k0", "define void @k0() { ret void }")
     >>> code = Code("k1", "define void @k1() { ret void }", ("declare void @f()",), calls=(inner,))
-    >>> kernel = KernelCode((Phase(code, 3, (0,)), Phase(code)), shared_bytes=64, cost=1.5)
+    >>> kernel = KernelCode((Phase(code, 3, (0,), numbers=(7,)), Phase(code)), shared_bytes=64, cost=1.5)
     >>> from_bytes(to_bytes(kernel)) == kernel
     True
     """
@@ -40,8 +40,11 @@ def from_bytes(data: bytes) -> KernelCode:
     return KernelCode(phases, time=of_data(fields.pop("time")), sizes=sizes, **fields)
 
 
-def _phase(code: dict[str, Any], chunks: Any, reads: list[int] | None, first: int) -> Phase:
-    return Phase(_to_code(**code), of_data(chunks), None if reads is None else tuple(reads), first)
+def _phase(
+    code: dict[str, Any], chunks: Any, reads: list[int] | None, first: int, numbers: list[int]
+) -> Phase:
+    reading = None if reads is None else tuple(reads)
+    return Phase(_to_code(**code), of_data(chunks), reading, first, tuple(numbers))
 
 
 def _of_code(code: Code) -> dict[str, Any]:

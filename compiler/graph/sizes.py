@@ -355,7 +355,8 @@ class _Same(dict[str, int]):
 def estimate(size: AnySize, symbol: int = NOMINAL) -> int:
     """Return a size as a number for estimates of cost, in which every symbol is `symbol`."""
     if not isinstance(size, Size):
-        return int(size)
+        known: int = size
+        return known
     if symbol != NOMINAL:
         return evaluate(size, _Same(symbol))
     if size._nominal is None:
@@ -370,7 +371,7 @@ def same(a: AnySize, b: AnySize) -> bool:
     """Return True if two sizes are equal whatever the symbols are. False tells nothing of open sizes."""
     if isinstance(a, Size):
         return isinstance(b, Size) and a.terms == b.terms  # no number is a polynomial with a symbol
-    return isinstance(a, int) and isinstance(b, int) and a == b  # another one is an exporter's, and not known
+    return a is b or (isinstance(a, int) and isinstance(b, int) and a == b)  # another kind: itself alone
 
 
 def several(size: AnySize) -> bool:

@@ -215,7 +215,8 @@ def count(index: Index) -> int:
 
 def closed(index: Index) -> int:
     """The extent of an index that is not open. Raises Undecided if it is."""
-    return int(index.extent)
+    known: int = int(index.extent) if isinstance(index.extent, Size) else index.extent
+    return known
 
 
 def _repeats(index: Index) -> bool:

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from staticgraph.compiler.codegen.abi import KernelCode, Phase
 from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.graph.sizes import evaluate, symbol
 from staticgraph.compiler.kernel.contraction import Contraction
@@ -20,14 +21,20 @@ _GUARD = 64
 
 
 class OpenProduct:
-    """A contraction with open sizes `B` and `M`, ready to run."""
+    """A contraction with open sizes `B` and `M`, ready to run; with `code`, if that is given."""
 
-    def __init__(self, c: Contraction, vector_bytes: int | None = None) -> None:
-        self.c, self.code = c, emit(c, processor(vector_bytes))
+    def __init__(
+        self, c: Contraction, vector_bytes: int | None = None, code: KernelCode | None = None
+    ) -> None:
+        self.c, self.code = c, code or emit(c, processor(vector_bytes))
         self._library = library = cpu_jit.load([phase.code for phase in self.code.phases], verify=True)
         pointers, sizes = [ctypes.c_void_p] * len(c.buffers), [ctypes.c_int64] * len(self.code.sizes)
-        signature = ctypes.CFUNCTYPE(None, *pointers, *sizes, *[ctypes.c_void_p] * 2, ctypes.c_int64)
-        self.functions = [signature(library[phase.code.name]) for phase in self.code.phases]
+        self.functions = []
+        for phase in self.code.phases:
+            numbers = [ctypes.c_int64] * len(phase.numbers)
+            scratch = [ctypes.c_void_p] * 2
+            signature = ctypes.CFUNCTYPE(None, *pointers, *sizes, *numbers, *scratch, ctypes.c_int64)
+            self.functions.append(signature(library[phase.code.name]))
 
     def inputs(self, size: int, rng: np.random.Generator) -> Arrays:
         """Random numbers for every buffer."""
@@ -62,21 +69,21 @@ class OpenProduct:
         shared = _guarded(np.full(self.code.shared_bytes, 0xA5, np.uint8))
         sizes = [evaluate(s, values_at(size)) for s in self.code.sizes]
 
-        def work(function: Callable[..., None], chunks: Iterable[int]) -> None:
+        def work(function: Callable[..., None], phase: Phase, chunks: Iterable[int]) -> None:
             private = _guarded(np.full(self.code.private_bytes, 0xA5, np.uint8))
             for chunk in chunks:
                 scratch = shared.ctypes.data + _GUARD, private.ctypes.data + _GUARD
-                function(*addresses, *sizes, *scratch, int(chunk))
+                function(*addresses, *sizes, *phase.numbers, *scratch, int(chunk))
                 _check(private)
                 private[_GUARD:-_GUARD] = 0xA5
 
         for function, phase in zip(self.functions, self.code.phases, strict=True):
             order = np.random.default_rng(seed).permutation(evaluate(phase.chunks, values_at(size)))
             if threads == 1:
-                work(function, order)
+                work(function, phase, order)
                 continue
             with ThreadPoolExecutor(threads) as pool:
-                for done in [pool.submit(work, function, order[n::threads]) for n in range(threads)]:
+                for done in [pool.submit(work, function, phase, order[n::threads]) for n in range(threads)]:
                     done.result()
         _check(shared)
 

@@ -216,7 +216,7 @@ def test_sums_of_few_rows_are_cut_into_slices(rng):
 
 
 def test_few_rows_read_a_large_operand_as_it_lies(rng):
-    made = OpenProduct(matmul(49 * B, 512, 2304), 64)
+    made = OpenProduct(matmul(49 * B, 384, 3072), 64)
     packing, _ = made.code.phases
     few, many = (evaluate(packing.chunks, {"B": pictures}) for pictures in (5, 9))
     assert few == 1 < many

@@ -15,12 +15,17 @@ from staticgraph.runtime.cpu import compile as compiling
 def generated(monkeypatch: pytest.MonkeyPatch) -> list:
     """The kernels that were generated, from an empty cache."""
     works: list = []
-    generate = compile_module._generated
+    generate, keep = compile_module._generated, compile_module.keep
 
     def record(work, target):
         works.append(work)
         return generate(work, target)
 
+    def record_product(work, *arguments):
+        works.append(work)
+        return keep(work, *arguments)
+
+    monkeypatch.setattr(compile_module, "keep", record_product)
     monkeypatch.setattr(compile_module, "_emitted", type(compile_module._emitted)())
     monkeypatch.setattr(compile_module, "_generated", record)
     monkeypatch.setattr(compiling, "KEPT", None)

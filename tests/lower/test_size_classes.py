@@ -8,6 +8,9 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
 from staticgraph.compiler import share_kernels, split_kernel
+from staticgraph.compiler.codegen.abi import KernelCode
+from staticgraph.compiler.codegen.gemm import share_text
+from staticgraph.compiler.codegen.gemm.share_text import emit_together
 from staticgraph.compiler.compile import structure_of
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.sizes import bounds, is_open, symbol
@@ -189,7 +192,7 @@ def test_a_kernel_is_scheduled_once_though_it_is_asked_if_it_may_share_code(monk
     assert [*map(structure_of, ahead.phases)] == [*map(structure_of, again.phases)]
 
 
-def test_products_do_not_wait_for_others_that_are_alike(
+def test_few_products_do_not_wait_for_others_that_are_alike(
     generated: list[Loops], monkeypatch: pytest.MonkeyPatch
 ):
     table, counts = compile_module._KernelCode, []
@@ -205,3 +208,33 @@ def test_products_do_not_wait_for_others_that_are_alike(
     with sg.Session(device="cpu") as session:
         session.run(products, {each: np.ones(each.shape, "f4") for each in x})
     assert counts == [1, 2, 3, 4]
+
+
+def test_products_that_are_done_alike_share_functions(monkeypatch: pytest.MonkeyPatch):
+    """A net of eight layers and its gradients, with the bits of code for each product."""
+    made: list[dict[int, KernelCode]] = []
+
+    def recorded(*arguments):
+        made.append(emit_together(*arguments))
+        return made[-1]
+
+    def trained(passes: str) -> list[bytes]:
+        with sg.Graph().as_default():
+            y = x = sg.placeholder(sg.float32, [None, 64])
+            for n, width in enumerate((192, 96, 384, 192, 96, 384, 64, 16)):
+                values = np.random.default_rng(n).normal(size=(y.shape[1], width)) / 10
+                y = sg.nn.relu(sg.matmul(y, sg.Variable(values.astype("f4"), name=f"w{n}")))
+            loss = sg.reduce_mean(y * y)
+            step = [loss, sg.train.GradientDescentOptimizer(0.1).minimize(loss)]
+            with sg.Session(device="cpu", passes=passes) as session:
+                session.run(sg.global_variables_initializer())
+                fed = {x: np.random.default_rng(9).normal(size=(640, 64)).astype("f4")}
+                return [session.run(step, fed)[0].tobytes() for _ in range(3)]
+
+    monkeypatch.setattr(share_text, "emit_together", recorded)
+    monkeypatch.setattr(compile_module, "_emitted", type(compile_module._emitted)())
+    monkeypatch.setattr(compiling, "KEPT", None)
+    assert trained("") == trained("-size_classes")
+    (codes,) = made
+    names = {phase.code.name for code in codes.values() for phase in code.phases}
+    assert len(names) < len(codes)

@@ -1,4 +1,5 @@
 """Matrix products and convolutions as LLVM text: packed operands, cache blocks, register tiles.
 
-`gemm.py` is the entry, and `plan.py` decides what is done; the other files print it.
+`gemm.py` is the entry. `design.py` decides how a product is done, and `plan.py` how each part of it is; the
+other files print it. `share_text.py` prints products that are done alike as one.
 """

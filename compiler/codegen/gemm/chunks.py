@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.tiles import PanelRun
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
-from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.graph.sizes import Size, same
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -56,7 +56,7 @@ class IndexRange:
     def within(self, w: GemmWriter, first: int, count: int, body: Callable[[Number], None]) -> None:
         """`body(number)` for those of the span that are among the `count` numbers from `first`."""
         start = self.start if first == 0 else w.maximum(self.start, first)
-        assert isinstance(self.count, int)
+        assert not isinstance(self.count, str)
         stop = self.stop if first + count == self.count else w.minimum(self.stop, first + count)
         if count == self.count:
             w.each(start, stop, 1, body)
@@ -155,12 +155,12 @@ class Grid:
         left, counts = self.chunks, list(unknown)
         for d in reversed(self.dimensions):
             count = counts.pop() if isinstance(d, OpenPart) else d.count
-            if d.parts == 1:
+            if same(d.parts, 1):
                 spans.append(IndexRange(0, count, count))
                 continue
             left //= d.parts
-            digit = rest if left == 1 else w.value(f"urem i64 {rest}, {d.parts}")
-            rest = rest if left == 1 else w.value(f"udiv i64 {rest}, {d.parts}")
+            digit = rest if same(left, 1) else w.value(f"urem i64 {rest}, {w.number(d.parts)}")
+            rest = rest if same(left, 1) else w.value(f"udiv i64 {rest}, {w.number(d.parts)}")
             if isinstance(d, OpenPart):
                 border = w.mul(digit, count)
                 first, after = (w.quotient(n, d.parts) for n in (border, w.add(border, count)))
@@ -168,9 +168,8 @@ class Grid:
                 continue
             start = w.mul(digit, d.size)
             stop = w.add(start, d.size)
-            spans.append(
-                IndexRange(start, stop if d.count % d.size == 0 else w.minimum(stop, d.count), d.count)
-            )
+            even = same(d.count % d.size, 0)
+            spans.append(IndexRange(start, stop if even else w.minimum(stop, d.count), d.count))
         return spans[::-1]
 
 

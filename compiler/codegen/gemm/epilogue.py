@@ -13,8 +13,7 @@ from functools import partial
 
 from staticgraph.compiler.codegen.gemm.loops import Cursor, open_sizes
 from staticgraph.compiler.codegen.gemm.micro_kernel import Finish, Sums, read_lanes
-from staticgraph.compiler.codegen.gemm.prefetch import Later
-from staticgraph.compiler.codegen.gemm.register_tile import Stream, Tile
+from staticgraph.compiler.codegen.gemm.register_tile import Later, Stream, Tile
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
@@ -28,6 +27,8 @@ from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.machine import CPU
 
 _WRITTEN_OUT = 160  # operations of a tile
+_HELD = 28  # vectors: more do not stay in registers
+DEEP = 256  # products of an element: a tile with so many does not notice a detour of its sums through memory
 
 
 def with_formulas(contraction: Contraction, target: CpuTarget) -> Contraction:
@@ -80,7 +81,8 @@ class Epilogue:
         """Compute what is the same for all elements, in front of all loops: where it lies from there on."""
         c = self._contraction
         read = set(walk(*self._constants))
-        known: dict[Expr, str] = {Extent(size): name for size, name in open_sizes(c).items()}
+        sizes = zip(c.sizes, open_sizes(c).values(), strict=True)
+        known: dict[Expr, str] = {Extent(size): name for size, name in sizes}
         for local, access in c.loads.items():
             if local in read:
                 place = Cursor.at_start(w, c, {"": access}).at[""]
@@ -108,8 +110,11 @@ class Epilogue:
 
     def finish(self, tile: Tile) -> Finish:
         """Return the epilogue of a micro-kernel, a function that writes code for the finished sums."""
-        operations = [e for e in walk(*self._values) if isinstance(e, (Scalar, Lookup))]
-        long = tile.rows > 1 and len(operations) * len(tile.places) > _WRITTEN_OUT
+        operations = len([e for e in walk(*self._values) if isinstance(e, (Scalar, Lookup))])
+        if self._contraction.depth >= DEEP:
+            operations += len(self._loads)
+        most = _WRITTEN_OUT if len(tile.places) <= _HELD else _WRITTEN_OUT // 4
+        long = tile.rows > 1 and operations * len(tile.places) > most
         return partial(self._looped if long else self._written_out, tile)
 
     def _written_out(self, tile: Tile, w: GemmWriter, sums: Sums) -> None:

@@ -28,35 +28,26 @@ shared memory. Everything is decided for an estimate; if few rows want another w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
-from staticgraph.compiler.codegen.gemm.by_rows import by_rows, unpacked_if_few
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import IndexRange, each_panel
-from staticgraph.compiler.codegen.gemm.dot import dot_sums
-from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
+from staticgraph.compiler.codegen.gemm.design import Design, Part, Whole, design
+from staticgraph.compiler.codegen.gemm.epilogue import Epilogue
 from staticgraph.compiler.codegen.gemm.grid import nanoseconds, picoseconds
-from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
-from staticgraph.compiler.codegen.gemm.micro_kernel import column_sums, micro_kernel
-from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
-from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, plan
+from staticgraph.compiler.codegen.gemm.loops import Cursor, each, numbers, open_sizes, parameters
+from staticgraph.compiler.codegen.gemm.micro_kernel import micro_kernel
+from staticgraph.compiler.codegen.gemm.pack import pack, pack_all, pack_span
+from staticgraph.compiler.codegen.gemm.plan import GemmPlan
 from staticgraph.compiler.codegen.gemm.register_tile import Spans, Stream, Tile
-from staticgraph.compiler.codegen.gemm.rows import row_sums
 from staticgraph.compiler.codegen.gemm.scratch import Packed
-from staticgraph.compiler.codegen.gemm.split_k import (
-    FEW_ROWS,
-    Sliced,
-    slice_sums,
-    sliced,
-    sliced_if_few,
-    used_chunks,
-)
-from staticgraph.compiler.codegen.gemm.tiles import VALID, Along, PanelRun, TileRun
-from staticgraph.compiler.codegen.gemm.transpose_b import turned
+from staticgraph.compiler.codegen.gemm.several import Several
+from staticgraph.compiler.codegen.gemm.tiles import VALID, PanelRun, TileRun
 from staticgraph.compiler.codegen.gemm.writer import UNOPTIMIZED, GemmWriter, Number
+from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import MANY, Size
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit, Slices, closed, count
@@ -64,52 +55,64 @@ from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
 
 _A, _B, _SUMS, _UNPACKED = "a", "b", "sums", "unpacked"
-_WHOLE = {Along.COLUMNS: column_sums, Along.ROWS: row_sums, Along.SUM: dot_sums}
 _Symbol = tuple[str, tuple[str, ...]]  # of a micro-kernel, and its last arguments
 Inside = tuple[tuple[int, Spans], ...]  # rows with products, by index of the sum
-Whole = Callable[[GemmWriter, Tile], list[str]]  # writes the finished sums of a tile
 
 
 def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE) -> KernelCode:
     """The code of a contraction: its arguments are the buffers in their order. The results have the same bits
     with any choice.
     """
-    contraction = with_formulas(contraction, target)
-    cost = nanoseconds(contraction, MANY)
-    before: tuple[Phase, ...] = ()
-    reserved = 0
-    if turn := turned(contraction, target):
-        before, contraction, reserved = (turn.phase,), turn.contraction, turn.shared_bytes
-    usual = plan(contraction, target, reserved)
-    cut = sliced(contraction, usual, reserved)
-    if cut is None:
-        decided = usual if choice == NO_CHOICE else plan(contraction, target, reserved, choice)
-        phases = _multiply(contraction, decided)
-        shared, private = decided.shared_bytes, decided.private_bytes
-        few = sliced_if_few(contraction, usual, reserved)
-        if few is not None and len(phases) == 1:
-            at_few, more, own = _slices(few, target)
-            phases = by_rows(contraction, FEW_ROWS, at_few, phases)
-            shared, private = max(shared, more), max(private, own)
-        elif (unpacked := unpacked_if_few(contraction, decided, target, reserved)) is not None:
-            at_few = _multiply(contraction, unpacked.plan)
-            phases = by_rows(contraction, unpacked.rows, at_few, phases)
-            private = max(private, unpacked.plan.private_bytes)
-    else:
-        phases, shared, private = _slices(cut, target, choice)
-    return KernelCode((*before, *phases), shared, private, cost, picoseconds(contraction), contraction.sizes)
+    return emit_design(contraction, design(contraction, target, choice))
 
 
-def _slices(cut: Sliced, target: CpuTarget, choice: Choice = NO_CHOICE) -> tuple[tuple[Phase, ...], int, int]:
-    """The phases that make the sums of slices and add them; the bytes of shared and of private memory."""
-    decided = plan(cut.partial, target, cut.shared_bytes, choice)
-    adding = _Generator(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
-    phases = (*_multiply(cut.partial, decided), adding.phase())
-    return phases, decided.shared_bytes, decided.private_bytes
+def emit_design(contraction: Contraction, decided: Design) -> KernelCode:
+    """The code of a contraction with this design."""
+    phases = _phases(decided.parts)
+    if decided.few_rows is not None:
+        from staticgraph.compiler.codegen.gemm.by_rows import by_rows  # for open sizes
+
+        phases = by_rows(decided.contraction, decided.few_rows, _phases(decided.few), phases)
+    if decided.first is not None:
+        phases = (decided.first, *phases)
+    return kernel_code(contraction, decided, phases)
 
 
-def _multiply(c: Contraction, p: GemmPlan) -> tuple[Phase, ...]:
-    return (*packing(c, p), _Generator(c, p, _WHOLE[p.along]).phase())
+def kernel_code(contraction: Contraction, decided: Design, phases: tuple[Phase, ...]) -> KernelCode:
+    """The code of a contraction, of these phases."""
+    cost, time = nanoseconds(contraction, MANY), picoseconds(contraction)
+    return KernelCode(
+        phases, decided.shared_bytes, decided.private_bytes, cost, time, decided.contraction.sizes
+    )
+
+
+def _phases(parts: Sequence[Part]) -> tuple[Phase, ...]:
+    return tuple(
+        Phase(function.code, chunks, function.reads)
+        for part in parts
+        for function, chunks in zip(functions(part), part.chunks, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """The function of a phase, the arguments that it reads ahead of the others, and the numbers that it takes
+    if it is that of several products.
+    """
+
+    code: Code
+    reads: tuple[int, ...] | None
+    numbers: tuple[Several, ...]
+
+
+def functions(part: Part) -> list[Function]:
+    """The functions of the phases of a part."""
+    c, found = part.contraction, list[Function]()
+    for packing in part.packing:
+        w = pack_all(c, packing.operand, packing.packed, packing.grid)
+        found.append(Function(w.finish(parameters(c, w)), c.arguments(packing.operand), numbers(w)))
+    code, w = _Generator(c, part.plan, part.whole).function()
+    return [*found, Function(code, None, numbers(w))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +146,8 @@ class _Generator:
         self._kernels: dict[tuple[int, Inside, PanelRun, tuple[str, ...]], _Symbol] = {}
         self._lengths: dict[Index, Number] = {}  # of open indices
 
-    def phase(self) -> Phase:
-        """The function, and how many chunks there are."""
+    def function(self) -> tuple[Code, GemmWriter]:
+        """The function, and its writer."""
         c, w, grid = self._c, self._w, self._plan.grid
         moving = len(c.outer_of_b)
         outer = grid.spans(w, self._open_counts())
@@ -170,8 +173,7 @@ class _Generator:
             if index is not None and index in variable:
                 guarded = partial(w.when_less, span.start, span.stop, guarded)
         guarded()
-        code = w.finish(parameters(c), attributes="nounwind" if self._computes else UNOPTIMIZED)
-        return Phase(code, used_chunks(c, grid))
+        return w.finish(parameters(c, w), attributes="nounwind" if self._computes else UNOPTIMIZED), w
 
     @property
     def _computes(self) -> bool:
@@ -282,7 +284,7 @@ class _Generator:
         """Pack the block of b if it is the chunk's own, and go through the rows."""
         w, p = self._w, self._plan
         if p.b and not p.b.shared:
-            place = w.value(f"getelementptr i8, ptr %private, i64 {p.b.offset}")
+            place = w.value(f"getelementptr i8, ptr %private, i64 {w.number(p.b.offset)}")
             if not p.first_packs:
                 pack_span(w, p.b, p.b_stream, block.counts, cursor.at[_B], place, columns, columns.start)
             cursor = cursor.changed(_B, place)
@@ -344,7 +346,7 @@ class _Generator:
         w = self._w
         if a.shared:
             return cursor.changed(_A, w.address(cursor.at[_A], w.mul(number, a.elements), a.dtype))
-        place = w.value(f"getelementptr i8, ptr %private, i64 {a.offset}")
+        place = w.value(f"getelementptr i8, ptr %private, i64 {w.number(a.offset)}")
         (panel,) = (p for p in a.panels if p.start == run.start)
         along = replace(self._plan.a_stream, row=0, lane=a.lane)
         pack(w, a, along, block.counts, cursor.at[_A], place, panel.pieces)

@@ -7,6 +7,7 @@ from dataclasses import field, replace
 
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS
 from staticgraph.compiler.codegen.gemm.chunks import IndexRange
+from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.contraction import Access, Contraction
@@ -14,15 +15,21 @@ from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
 
 
-def open_sizes(c: Contraction) -> dict[Size, str]:
+def open_sizes(c: Contraction) -> dict[Size | Several, str]:
     """Return the parameter that holds the value of each open size."""
     return {size: f"%s{n}" for n, size in enumerate(c.sizes)}
 
 
-def parameters(c: Contraction) -> tuple[str, ...]:
-    """Return the parameters of the functions of a contraction's kernel."""
+def parameters(c: Contraction, w: GemmWriter | None = None) -> tuple[str, ...]:
+    """Return the parameters of the functions of a contraction's kernel; of that which `w` has written."""
     buffers = (f"ptr %p{n}" for n in range(len(c.buffers)))
-    return (*buffers, *(f"i64 {size}" for size in open_sizes(c).values()), *SCRATCH_PARAMETERS)
+    sizes = open_sizes(c) if w is None else w.sizes
+    return (*buffers, *(f"i64 {size}" for size in sizes.values()), *SCRATCH_PARAMETERS)
+
+
+def numbers(w: GemmWriter) -> tuple[Several, ...]:
+    """Return the numbers that are parameters of what `w` has written, after the open sizes."""
+    return tuple(size for size in w.sizes if isinstance(size, Several))
 
 
 @dataclass(frozen=True, slots=True)

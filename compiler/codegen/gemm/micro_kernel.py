@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
-from types import MappingProxyType
 
 from staticgraph.compiler.codegen.gemm.pack_narrow_panels import (
     ZERO,
@@ -19,8 +18,8 @@ from staticgraph.compiler.codegen.gemm.pack_narrow_panels import (
     repeated,
     together,
 )
-from staticgraph.compiler.codegen.gemm.prefetch import Later, ask
-from staticgraph.compiler.codegen.gemm.register_tile import Spans, Stream, Tile, moves, steps
+from staticgraph.compiler.codegen.gemm.register_tile import Later, Spans, Stream, Tile, ask, moves, steps
+from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.text import memory_type, vector
@@ -32,7 +31,7 @@ from staticgraph.compiler.graph.sizes import Size
 _PRODUCTS, _PRODUCTS_OF_FEW, _FEW = 24, 32, 8
 # Processors guess which cache lines come next only inside of a page. Lines of b are asked for so many steps
 # ahead where steps are so many bytes apart.
-_AHEAD, _FAR = 8, 1024
+_AHEAD, FAR = 8, 1024
 _ROW_STEPS = 4  # of the sum, at least, between asking for rows that are read later
 # LLVM prefers to split 512-bit vectors on some processors; it must not where the tiles were chosen for them.
 WIDE = 'noinline nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
@@ -45,7 +44,7 @@ def micro_kernel(
     tile: Tile,
     finish: Finish,
     whole: Callable[[GemmWriter, Tile], list[str]],
-    sizes: Mapping[Size, str] = MappingProxyType({}),
+    sizes: dict[Size | Several, str] | None = None,
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return the symbol of the micro-kernel, its text after what that needs, and its last arguments.
 
@@ -353,7 +352,7 @@ def _step(w: GemmWriter, tile: Tile, at: Sequence[str], u: int, rows: range, sum
 def _ask_ahead(w: GemmWriter, tile: Tile, b: str, offset: Number) -> None:
     """Prefetch the panel row of a later step, where steps are far apart or it is read for the first time."""
     stream, step = tile.b, tile.b.k[-1] if tile.b.k else 0
-    far = isinstance(step, Size) or (isinstance(step, int) and step * stream.dtype.size >= _FAR)
+    far = isinstance(step, Size) or (not isinstance(step, str) and step * stream.dtype.size >= FAR)
     if isinstance(stream.lane, int) and stream.lane == 1 and not tile.asked and (tile.packed or far):
         ask(w, w.address(b, w.add(offset, w.mul(_AHEAD, step)), stream.dtype), tile.columns, stream.dtype)
 

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from staticgraph.compiler.codegen.abi import Phase
-from staticgraph.compiler.codegen.gemm.chunks import IndexRange, chunks_wanted, cut, each_panel
-from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
+from staticgraph.compiler.codegen.gemm.chunks import Grid, IndexRange, chunks_wanted, cut, each_panel
+from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes
 from staticgraph.compiler.codegen.gemm.micro_kernel import read_lanes
-from staticgraph.compiler.codegen.gemm.plan import GemmPlan
 from staticgraph.compiler.codegen.gemm.register_tile import Stream
 from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.tiles import PanelRun, TilePiece, pages_apart
 from staticgraph.compiler.codegen.gemm.transpose import turn
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.machine import CPU
@@ -28,22 +27,18 @@ from staticgraph.compiler.support.dataclass import dataclass
 _STEPS = 8  # of panels that are packed side by side
 
 
-def packing(c: Contraction, plan: GemmPlan) -> tuple[Phase, ...]:
-    """The phases that pack whole operands into shared memory."""
-    return tuple(
-        _packing(c, operand, packed)
-        for operand, packed in ((c.a, plan.a), (c.b, plan.b))
-        if packed and packed.shared
-    )
+def packing_grid(c: Contraction, operand: Access, packed: Packed) -> Grid:
+    """The chunks of the phase that packs an operand for all values of the outer indices."""
+    counts = [closed(i) for i in c.outer if operand.step(i)]
+    return cut((*counts, packed.count), chunks_wanted(CPU.packed_ns * c.size(operand)))
 
 
-def _packing(c: Contraction, operand: Access, packed: Packed) -> Phase:
-    """A phase that packs an operand for all values of the outer indices."""
+def pack_all(c: Contraction, operand: Access, packed: Packed, grid: Grid) -> GemmWriter:
+    """Write the code that packs an operand for all values of the outer indices."""
     assert packed.shared is not None
     w, steps = GemmWriter(open_sizes(c)), [closed(i) for i in c.k]
     indices = [i for i in c.outer if operand.step(i)]
     whole = Stream(operand.dtype, 0, packed.lane, tuple(operand.stride(i) for i in c.k))
-    grid = cut((*map(closed, indices), packed.count), chunks_wanted(CPU.packed_ns * c.size(operand)))
     *outer, span = grid.spans(w)
 
     def here(cursor: Cursor) -> None:
@@ -51,7 +46,7 @@ def _packing(c: Contraction, operand: Access, packed: Packed) -> Phase:
 
     start = Cursor.at_start(w, c, {"from": operand, "to": packed.shared})
     each(w, list(zip(indices, outer, strict=True)), start, here)
-    return Phase(w.finish(parameters(c)), grid.chunks, c.arguments(operand))
+    return w
 
 
 def pack_span(
@@ -79,7 +74,7 @@ def pack_span(
 
     whole_lines = packed.pitch * packed.dtype.size % ALIGNMENT == 0
     step = stream.k[-1] if counts else 0
-    far = isinstance(step, int) and pages_apart(step, stream.dtype)
+    far = not isinstance(step, str | Size) and pages_apart(step, stream.dtype)
     if packed.turned or whole_lines or not counts or not far:
         steps(counts, source, target)
         return

@@ -19,16 +19,15 @@ from staticgraph.compiler.codegen.gemm.packed_operands import (
     packed_operands,
     rows_share_lines,
 )
-from staticgraph.compiler.codegen.gemm.prefetch import Later
-from staticgraph.compiler.codegen.gemm.register_tile import Stream
+from staticgraph.compiler.codegen.gemm.register_tile import Later, Stream
 from staticgraph.compiler.codegen.gemm.rows import row_tiling, rows_pay
 from staticgraph.compiler.codegen.gemm.scratch import Packed, Scratch, numbers, overlaps
 from staticgraph.compiler.codegen.gemm.tiles import (
     Along,
     DepthBlocks,
     PanelRun,
+    TileRun,
     Tiling,
-    balanced,
     choose,
     choose_open,
     choose_open_columns,
@@ -54,6 +53,7 @@ _FEW_ROWS = 256  # packing b is a good part of the work
 # Operands of a sum of open length cannot be packed ahead. So its blocks are shorter, and its chunks few
 # and as wide as the result: what they read stays in the second-level cache.
 _OPEN_BLOCK_BYTES = 1024
+_ADDED_PIECES = 4  # vectors of a tile that adds slices
 _OPEN_PANEL_BYTES = 128 * 1024  # of panels of b that a chunk packs together, if the number of columns is open
 
 
@@ -210,11 +210,12 @@ def _is_open(index: Index) -> bool:
 
 
 def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
-    """For sums of slices, in elements of a, that only wait to be added."""
+    """For sums of slices, in elements of a, that only wait to be added.
+
+    Tiles have one row: no row has anything in common with another one, and more would only be more text.
+    """
     lanes = target.lanes([c.dtype])
-    most = balanced(c.row_count, 4)
-    rows = open_rows(most[0].size, len(most), c.row_unit) if c.open_rows else most
-    tiling = Tiling(rows, panels(c.column_count, lanes, 2))
+    tiling = Tiling((TileRun(0, 1, c.row_count),), panels(c.column_count, lanes, _ADDED_PIECES))
     unpacked = stream(c.a, c, c.k)
     read, grid = grid_of(c, tiling, False, False, False)
     known = None if c.open_sum else c.depth

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
+from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
@@ -22,7 +23,9 @@ _ELEMENT_COST = 0.2  # of loading an element of a, in multiply-adds
 _BLEND_COST = 0.25  # of an element into a vector that rows share
 _VECTOR_COST = 0.35  # of loading a vector of b, which lies further away
 _TILE_CYCLES = 24  # to enter a micro-kernel and to leave it
-_KERNEL_COST = 0.01  # compiling one more micro-kernel must save this part of the cycles
+# Compiling one more micro-kernel, which takes LLVM 3 to 5 ms, must save this part of the cycles. With few
+# registers, small tiles wait for their sums on some processors.
+_KERNEL_COST = {32: 0.04, 16: 0.01}
 _SHARED_CYCLES = 40_000  # work that threads share
 _MOST_ROWS = 16  # of a tile
 _MANY_ROWS = 32  # that go with each value of an open size, such as the places of a picture: their rests count
@@ -142,9 +145,13 @@ def open_rows(largest: int, count: int, unit: int = 1) -> tuple[TileRun, ...]:
     [(6, 10), (4, 1), (2, 1)]
     >>> [(run.size, run.count) for run in open_rows(8, 10, 64)]
     [(8, 10)]
+    >>> [(run.size, run.count) for run in open_rows(7, 10, 49)]
+    [(7, 10)]
     """
     runs = [TileRun(0, largest, count)]
     steps = math.gcd(largest, unit)
+    if steps == largest:
+        return tuple(runs)
     least = (steps & -steps).bit_length() - 1  # each rest is a multiple of this power of two
     for size in (1 << n for n in reversed(range(least, (largest - 1).bit_length()))):
         runs.append(TileRun(runs[-1].stop, size, 1))
@@ -180,9 +187,9 @@ def open_panels(lanes: int, pieces: int, count: int) -> tuple[PanelRun, ...]:
     return PanelRun(0, count, whole), PanelRun(count * pieces * lanes, 1, (TilePiece(0, lanes, VALID),))
 
 
-def pages_apart(step: int, dtype: DType) -> bool:
+def pages_apart(step: int | Several, dtype: DType) -> bool:
     """True if elements at this distance compete for the same cache sets."""
-    return step * dtype.size % CPU.page_bytes == 0
+    return bool(step * dtype.size % CPU.page_bytes == 0)
 
 
 def whole_pieces(extent: int, lanes: int) -> tuple[TilePiece, ...]:
@@ -322,7 +329,7 @@ def estimate(tiling: Tiling, depth: int, lanes: int, registers: int) -> float:
             step = max(busy, _FMA_LATENCY[registers])
             ends = _TILE_CYCLES + 2 * accumulators
             total += panel.count * run.count * (depth * step + ends)
-    return total * (1 + _KERNEL_COST * len(tiling.panels) * len(tiling.rows))
+    return total * (1 + _KERNEL_COST[registers] * len(tiling.panels) * len(tiling.rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ the time: addresses, short loops, whole or masked vectors.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from types import MappingProxyType
 
+from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.codegen.llvm import memory
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, register_type, suffix, vector
@@ -19,7 +19,8 @@ from staticgraph.compiler.graph.sizes import OPEN_TEXT, Size, Undecided
 # Of functions that only call others: LLVM compiles them in half the time, and they take no time that shows.
 UNOPTIMIZED = "noinline optnone nounwind"
 
-Number = str | int | Size  # an int64: an SSA name, a number known while writing, or an open size
+# An int64: an SSA name, a number known while writing, an open size, or numbers of several products.
+Number = str | int | Size | Several
 
 
 @cache
@@ -33,26 +34,39 @@ class GemmWriter(Emitter):
     """The text of one function. Index arithmetic on known numbers is done at once.
 
     Args:
-        sizes: The parameters that hold open sizes.
+        sizes: The parameters that hold open sizes. Those of numbers that differ between products are added.
     """
 
-    def __init__(self, sizes: Mapping[Size, str] = MappingProxyType({})) -> None:
+    def __init__(self, sizes: dict[Size | Several, str] | None = None) -> None:
         super().__init__()
-        self.sizes = sizes
+        self.sizes = {} if sizes is None else sizes
         self.used: dict[str, None] = {}  # parameters of sizes
+        self._multiples: dict[tuple[str, int], str] = {}
 
     def number(self, n: Number) -> str | int:
         """A number as text, or as one that is known while writing."""
-        if not isinstance(n, Size):
+        if isinstance(n, Size):
+            name = self.sizes[n]
+        elif isinstance(n, Several):
+            name = self.sizes.setdefault(n, f"%n{len(self.sizes)}")
+        else:
             return n
-        name = self.sizes[n]
         self.used[name] = None
         return name
 
+    def _multiple(self, several: Several, times: int) -> str:
+        """A multiple of a parameter, computed at the very beginning."""
+        key = str(self.number(several)), times
+        if key not in self._multiples:
+            name = self._multiples[key] = self.reserve()
+            self.scopes[0].lines.insert(0, f"  {name} = mul nsw i64 {key[0]}, {times}")
+        return self._multiples[key]
+
     def add(self, a: Number, b: Number) -> Number:
         """a + b"""
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
+        if isinstance(a, int | Several) and isinstance(b, int | Several):
+            total: Number = a + b
+            return total
         a, b = self.number(a), self.number(b)
         if a == 0 or b == 0:
             return b if a == 0 else a
@@ -62,6 +76,10 @@ class GemmWriter(Emitter):
         """a * b"""
         if isinstance(a, int) and isinstance(b, int):
             return a * b
+        for one, times in ((a, b), (b, a)):
+            if isinstance(one, Several) and isinstance(times, int | Several):
+                multiple = isinstance(times, int) and times not in (0, 1)
+                return self._multiple(one, int(times)) if multiple else one * times
         a, b = self.number(a), self.number(b)
         if a == 0 or b == 0:
             return 0
@@ -71,10 +89,10 @@ class GemmWriter(Emitter):
 
     def quotient(self, a: Number, b: int) -> Number:
         """a // b of a number that is not negative."""
-        a = self.number(a)
-        if isinstance(a, int) or b == 1:
-            return a // b if isinstance(a, int) else a
-        return self.value(f"udiv i64 {a}, {b}")
+        if isinstance(a, int | Several):
+            return a // b
+        a, divisor = self.number(a), self.number(b)
+        return a if divisor == 1 else self.value(f"udiv i64 {a}, {divisor}")
 
     def minimum(self, a: Number, b: Number) -> Number:
         """The smaller of two numbers."""
@@ -121,9 +139,8 @@ class GemmWriter(Emitter):
 
     def address(self, pointer: str, elements: Number, dtype: DType) -> str:
         """The address of an element some elements further."""
-        if isinstance(elements, Size):
-            elements = self.number(elements)
-        elif elements == 0:
+        elements = self.number(elements)
+        if elements == 0:
             return pointer
         return self.value(f"getelementptr {memory_type(dtype)}, ptr {pointer}, i64 {elements}")
 
@@ -140,10 +157,10 @@ class GemmWriter(Emitter):
         `carried` are pairs of type and initial value. A loop of one round is written without a loop. LLVM
         sees no pattern in the index: it would spend a quarter of its time on other forms of addresses.
         """
-        start, stop = self.number(start), self.number(stop)
+        start, stop, by = self.number(start), self.number(stop), self.number(step)
         if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
             return body(start, [v for _, v in carried])
-        with self.loop(start, stop, step, carried, opaque=True) as values:
+        with self.loop(start, stop, by, carried, opaque=True) as values:
             values.next = body(values.index, values.carried)
         return values.next
 

@@ -78,7 +78,7 @@ def emit_phases(
     if calls is None:
         calls = [PhaseCall(n, 0, kernel.chunks) for n, kernel in enumerate(kernels)]
     codes = [writer.code() for writer in writers]
-    phases = [Phase(codes[call.phase], call.chunks, first=call.first) for call in calls]
+    phases = [Phase(codes[call.phase], call.chunks, None, call.first, ()) for call in calls]
     shared, private = (memory.scratch(kernels[0], in_common)[1] for in_common in (True, False))
     return KernelCode(tuple(phases), shared, private, cost, time, tuple(sizes))
 

@@ -242,7 +242,7 @@ class Emitter:
         self,
         start: int | str,
         stop: int | str,
-        step: int = 1,
+        step: int | str = 1,
         carried: Sequence[tuple[str, str]] = (),
         exact: bool = False,
         opaque: bool = False,
