@@ -173,8 +173,10 @@ def compile(
             checked=step.checked,
         )
         made = coded(fusion, lowered())
+        if memory_limit is None:
+            return made
         peak = made.memory.peak
-        if memory_limit is not None and isinstance(peak, int) and (over := peak - memory_limit) > 0:
+        if isinstance(peak, int) and (over := peak - memory_limit) > 0:
             program = lowered(max(made.program.arena - over, 0))
             made = coded(fusion, program)
             if made.memory.peak > memory_limit:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence, Set
 
 from staticgraph.compiler.capture.regions import (
-    has_regions,
+    WITH_REGIONS,
     is_loop,
     is_rounds,
     outermost,
@@ -118,9 +118,11 @@ def is_host(op: Operation) -> bool:
     Loops and branches that contain such operations are called in Python, too.
     """
     if op.on_host is None:
-        dtypes = [t.type.dtype for t in (*op.all_inputs, *op.outputs)]
-        op.on_host = string in dtypes or op.definition.kind is Kind.HOST
-    return op.on_host or (has_regions(op) and any(map(_hosted, regions_of(op))))
+        op.on_host = op.definition.kind is Kind.HOST
+        for tensor in (*op.all_inputs, *op.outputs):
+            if tensor.type.dtype is string:
+                op.on_host = True
+    return op.on_host or (op.definition.name in WITH_REGIONS and any(map(_hosted, regions_of(op))))
 
 
 def is_padded(op: Operation) -> bool:

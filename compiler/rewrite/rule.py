@@ -127,22 +127,22 @@ class RuleSet:
     """
 
     def __init__(self, *rules: Rule, **by_op: Callable[[], Iterable[Rule]]) -> None:
-        self._makers = {op: [maker] for op, maker in by_op.items()}
+        self._rules: dict[str, list[Rule]] = {}
+        for each in rules:
+            self._rules.setdefault(each.left.op.name, []).append(each)
+        self._by_op = by_op
         self._made: dict[str, tuple[Rule, ...]] = {}
         self._fitting: dict[tuple[OpDef, ...], tuple[Rule, ...]] = {}  # by ops of a node and its inputs
-        for each in rules:
-            self._makers.setdefault(each.left.op.name, []).append(partial(iter, (each,)))
 
     def of(self, op: str) -> tuple[Rule, ...]:
         """Return the rules of one op, by its name."""
         if op not in self._made:
             made: dict[str, Rule] = {}
-            for maker in self._makers.get(op, ()):
-                for each in maker():
-                    assert each.left.op.name == op, f"{op} is not the root of {each}"
-                    if each.name in made:
-                        raise ValueError(f"two rules are called {each.name}")
-                    made[each.name] = each
+            for each in (*self._rules.get(op, ()), *(self._by_op[op]() if op in self._by_op else ())):
+                assert each.left.op.name == op, f"{op} is not the root of {each}"
+                if each.name in made:
+                    raise ValueError(f"two rules are called {each.name}")
+                made[each.name] = each
             self._made[op] = tuple(made.values())
         return self._made[op]
 
@@ -157,8 +157,13 @@ class RuleSet:
         return found
 
     def __iter__(self) -> Iterator[Rule]:
-        for op in self._makers:
+        for op in self.roots:
             yield from self.of(op)
+
+    @property
+    def roots(self) -> Iterable[str]:
+        """The ops at the roots of left sides, by name."""
+        return {**self._rules, **self._by_op}
 
     def __add__(self, other: RuleSet) -> RuleSet:
         return RuleSet.joined((self, other))
@@ -170,7 +175,11 @@ class RuleSet:
     @classmethod
     def joined(cls, sets: Sequence[RuleSet], inexact: Inexact = ~EXACT) -> RuleSet:
         """The rules of several tables that change no more than `inexact`."""
-        return cls(**{op: partial(_rules_of, op, sets, inexact) for each in sets for op in each._makers})
+        by_op: dict[str, list[RuleSet]] = {}
+        for each in sets:
+            for op in each.roots:
+                by_op.setdefault(op, []).append(each)
+        return cls(**{op: partial(_rules_of, op, found, inexact) for op, found in by_op.items()})
 
 
 def _rules_of(op: str, sets: Sequence[RuleSet], inexact: Inexact) -> list[Rule]:
