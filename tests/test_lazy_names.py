@@ -136,7 +136,7 @@ MODULES = {
         "print(len(ours()))",
     ),
     "save of a Saver": (
-        56,
+        58,  # two for temporary files, which a run without a cache on disk no longer loads
         f"{TRAINED}; sg.train.Saver().save(s, './model'); print(beyond(b))",
     ),
     "save": (
@@ -155,7 +155,7 @@ MODULES = {
 
 # Calls of functions of this package in the first run of a small graph, imports included, and their files.
 # Raise neither without a reason.
-MOST_CALLS, MOST_FILES = 4_872, 156  # one file more where vectors have less than 512 bits
+MOST_CALLS, MOST_FILES = 4_398, 144  # one file more where vectors have less than 512 bits
 CALLS = f"""
 import staticgraph as sg
 x = sg.placeholder('float32', [4, 3])

@@ -272,7 +272,10 @@ def above(roots: Iterable[Operation], fed: Set[Tensor]) -> set[Operation]:
         op = stack.pop()
         if op not in seen:
             seen.add(op)
-            stack += [*_producers(op, fed), *op.controls]
+            stack += op.controls
+            for tensor in op.all_inputs:
+                if tensor not in fed:
+                    stack.append(tensor.op)
     return seen
 
 

@@ -103,16 +103,19 @@ class Walk:
         as long as no state is concerned, so that one more walk can answer for all that it finds.
         """
         rows: dict[int, Shape] | None = None
+        around = self.build.where
         for op in operations:
-            with self.build.at(op.where):
-                try:
-                    stop = self._perform(op)
-                except Undecided as undecided:
-                    undecided.asked_by = undecided.asked_by or ((op.name, op.where),)
-                    raise
-                except RuleError as error:
-                    call = f"{op.name} ({op.type})"
-                    raise refused(error, op.definition.name, call, op.where) from None
+            self.build.where = op.where
+            try:
+                stop = self._perform(op)
+            except Undecided as undecided:
+                undecided.asked_by = undecided.asked_by or ((op.name, op.where),)
+                raise
+            except RuleError as error:
+                call = f"{op.name} ({op.type})"
+                raise refused(error, op.definition.name, call, op.where) from None
+            finally:
+                self.build.where = around
             if isinstance(stop, NeedsRows):
                 rows = {**stop.shapes, **(rows or {})}
                 self.missing.update(op.outputs)
@@ -157,7 +160,7 @@ class Walk:
     def lacking(self, tensors: Iterable[Tensor]) -> Needs | None:
         """Return what must be known before `value` is asked for these tensors."""
         for tensor in tensors:
-            if self._is_fed(tensor) or tensor in self.values:
+            if tensor in self.values or self._is_fed(tensor):
                 continue
             owner = variable_of(tensor)
             if owner is None:

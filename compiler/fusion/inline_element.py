@@ -237,7 +237,7 @@ def instantiate(
     for e in template.order:
         if e in done:
             continue
-        children = tuple([done[c] for c in e.children])
+        children = tuple(map(done.__getitem__, e.children))
         if e in inputs:
             done[e] = element(inputs[e], children)
         elif isinstance(e, Reduce):
@@ -259,9 +259,9 @@ def reads(template: Template, at: Position) -> list[tuple[int, Position]] | None
     done: dict[Expr, Expr] = dict(zip(template.at, at, strict=True))
     for e in order:
         if e not in done:
-            children = tuple([done[c] for c in e.children])
+            children = tuple(map(done.__getitem__, e.children))
             done[e] = e if children == e.children else rebuild(e, children)
-    return [(n, tuple([done[c] for c in load.children])) for load, n in loads.items()]
+    return [(n, tuple(map(done.__getitem__, load.children))) for load, n in loads.items()]
 
 
 def _bound(template: Template) -> tuple[tuple[Index, ...], dict[Expr, int], list[Expr] | None]:

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Flag
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import OpDef, ops, recording
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.sizes import same_shape
-from staticgraph.compiler.rewrite.pattern import Bindings, Pattern, Use, as_pattern, build, head, match
+from staticgraph.compiler.rewrite.pattern import Bindings, Pattern, Use, as_pattern, build, match
 from staticgraph.compiler.support.dataclass import dataclass
 
 
@@ -113,8 +114,10 @@ def rule(
     `single_use`: only where nothing else uses the matched inner nodes, so that no work is done twice.
     """
     made = right if callable(right) else as_pattern(right)
-    return Rule(name, left, made, inexact, when, single_use, where, tuple(map(head, left.inputs)))
+    return Rule(name, left, made, inexact, when, single_use, where, tuple(map(_head, left.inputs)))
 
+
+_head = attrgetter("op")
 
 _USUAL_OPS = 4  # a node and its inputs: what has more is rare, and there is no end of kinds of it
 

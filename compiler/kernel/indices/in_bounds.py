@@ -265,7 +265,7 @@ class _Prover:
             return root
         done: dict[Expr, Expr] = {}
         for node in _evaluated(root):
-            children = tuple([done.get(c, c) for c in node.children])
+            children = tuple(map(done.get, node.children, node.children))
             if isinstance(node, Load) and node.buffer in self.buffers:
                 children = self.position(node.buffer, children, known, runs)
             if children != node.children:  # equal expressions are one object
