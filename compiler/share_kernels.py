@@ -13,8 +13,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.open_sizes.symbols import replaced
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
-from staticgraph.compiler.graph.sizes import MANY, estimate, replaced
+from staticgraph.compiler.graph.sizes import MANY, estimate
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule

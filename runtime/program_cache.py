@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.request import (
+from staticgraph.compiler.capture.step import (
     NO_CALLS,
     Calls,
     Needs,
@@ -18,8 +18,9 @@ from staticgraph.compiler.capture.request import (
     NeedsSegments,
     NeedsStage,
     NeedsTypes,
+    Step,
+    uninitialized,
 )
-from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
@@ -29,8 +30,7 @@ from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.memory.aligned import from_storage, to_storage
-from staticgraph.runtime.memory.buffer_pool import BufferPool
+from staticgraph.runtime.memory.aligned import BufferPool, from_storage, to_storage
 from staticgraph.runtime.memory.recursion import with_room
 from staticgraph.runtime.reports.recompile_reason import CallSignature, Reason, RecompileWarner, reason
 from staticgraph.runtime.state.variables import PendingWrites, VariableStore
@@ -217,7 +217,7 @@ class ProgramCache:
         """
         with collector_paused(may_collect=False):
             from staticgraph.compiler.capture.capture import capture
-            from staticgraph.compiler.capture.request import CaptureRequest
+            from staticgraph.compiler.capture.step import CaptureRequest
 
         feeds = {t: TensorType(t.dtype, shape) for t, shape in zip(self.feeds, shapes, strict=True)}
         tensors, targets = self.fetches.tensors, self.fetches.targets

@@ -56,6 +56,7 @@ FOR_ALL = (
     "compiler.graph.open_sizes.bounded",
     "compiler.graph.open_sizes.data",
     "compiler.graph.open_sizes.names",
+    "compiler.graph.open_sizes.symbols",
     "compiler.graph.open_sizes.undecided",
 )
 

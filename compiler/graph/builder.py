@@ -14,11 +14,10 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, i
 from staticgraph.compiler.graph.errors import OpError, RuleError, refused
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
-from staticgraph.compiler.graph.open_sizes.data import has_sizes
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, listening
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import is_open
+from staticgraph.compiler.graph.sizes import has_sizes, is_open
 
 
 class _Typed(Protocol):

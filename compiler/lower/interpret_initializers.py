@@ -10,8 +10,7 @@ from typing import Any
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.fusion.group import is_control
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.lower.constants import Constants
-from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Program, Ref, Require
+from staticgraph.compiler.lower.program import ARGUMENTS, Constants, HostCall, Program, Ref, Require
 
 LIMIT = 1 << 18  # computed elements: for more, machine code is sooner done, its compilation included
 GIVEN = ("constant", "parameter", "fill")  # these cost no more than the memory that they fill

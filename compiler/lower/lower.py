@@ -23,12 +23,10 @@ from staticgraph.compiler.fusion.group import (
 from staticgraph.compiler.fusion.inline_element import template
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.graph.open_sizes.data import has_sizes
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
-from staticgraph.compiler.graph.sizes import AnySize, estimate, is_open
+from staticgraph.compiler.graph.sizes import AnySize, estimate, has_sizes, is_open
 from staticgraph.compiler.kernel.expr import Reduce
 from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
-from staticgraph.compiler.lower.constants import ConstantPool, Constants
 from staticgraph.compiler.lower.in_place import may_overwrite, readers_first
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange
@@ -36,6 +34,8 @@ from staticgraph.compiler.lower.program import (
     ARENA,
     ARGUMENTS,
     CONSTANTS,
+    ConstantPool,
+    Constants,
     Copy,
     HostCall,
     Instruction,
