@@ -20,7 +20,6 @@ from staticgraph.compiler.fusion.group import Fusion, Group, is_control, is_host
 from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
 from staticgraph.compiler.graph.sizes import AnySize
-from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.lower.kernel_dedup import FEW, KernelTable
@@ -323,6 +322,8 @@ _text = cache(repr)  # of a processor, for each kernel
 
 
 def _from(kept: KernelCache, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
+    from staticgraph.compiler.kernel.digest import digest  # only with a cache on disk
+
     name = digest(_text(target), structure_of(work))
     found = kept.read(name) if observation() is None else None
     if found is None:

@@ -9,13 +9,11 @@ from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm import kernel as llvm
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.kernel.form import Copies, StagedForm, Updates
-from staticgraph.compiler.kernel.lower_reductions import sum_of_products
+from staticgraph.compiler.kernel.lower_reductions import Placer, sum_of_products
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
-from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
-from staticgraph.compiler.kernel.stmt import Kernel, Loop, LoopKind, Stmt
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Stmt
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.support.dataclass import replace
 
@@ -38,13 +36,13 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
             stages.report("product", work, product)
             choice = NO_CHOICE if search is None or product.sizes else search(product, target)
             return _printed("print_gemm", product, contraction.emit(product, target, choice))
-        rows = place_rows("loops", buffers, work.rows, work.nests, work.sums)
+        rows = _placed(work, buffers)
         stages.report("row_schedule", work, rows)
         work = rows
-    match work.form:
-        case Updates(StagedForm(staged), copies=Copies(body, scratch)):
-            begin = staged[0] if isinstance(staged[0], tuple) else ()  # in place, there is nothing to begin
-            work = Kernel(work.name, {**work.buffers, **scratch}, begin + body)
+    if work.form is not None:
+        from staticgraph.compiler.lower.routine_forms import with_copies  # few kernels have a form
+
+        work = with_copies(work)
     scheduled = schedule(work, target.vector_bytes)
     split = chunked(scheduled, target.vector_bytes)
     stages.report("parallelize", (scheduled,), split.phases)
@@ -59,6 +57,16 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
     stages.report("peel", begun, phases)
     code = llvm.emit_phases(phases, target, cost=split.cost, time=split.time, calls=split.calls)
     return _printed("print_llvm", phases, code)
+
+
+def _placed(work: Loops, buffers: dict[str, Buffer]) -> Kernel:
+    """Return nests over elements as loops."""
+    if not work.rows:
+        placer = Placer()
+        return Kernel("loops", buffers, tuple([s for nest in work.nests for s in placer.nest(nest)]))
+    from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
+
+    return place_rows("loops", buffers, work.rows, work.nests, work.sums)
 
 
 def _product(work: Loops) -> Contraction | None:

@@ -26,7 +26,14 @@ from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import AnySize, estimate, has_sizes, is_open
 from staticgraph.compiler.kernel.expr import Reduce
-from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
+from staticgraph.compiler.lower.buffer_assignment import (
+    Candidate,
+    Stored,
+    fullest,
+    lifetimes,
+    plan_arena,
+    plan_open,
+)
 from staticgraph.compiler.lower.in_place import may_overwrite, readers_first
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange
@@ -47,7 +54,6 @@ from staticgraph.compiler.lower.program import (
     Workspace,
     may_stop,
 )
-from staticgraph.compiler.lower.rematerialize import Candidate, Stored, lifetimes, recompute, spared
 from staticgraph.compiler.machine import CPU
 
 if TYPE_CHECKING:
@@ -149,12 +155,16 @@ class _Lowering:
 
     def limit_arena(self, limit: int) -> None:
         """Compute values again rather than keep them, until the arena has at most `limit` bytes."""
+        from staticgraph.compiler.lower.rematerialize import recompute  # few programs meet a limit
+
         self.groups = [item.group for item in recompute(self._items(), self.sizes, limit)]
 
     def spare_arena(self) -> None:
         """If the arena is large, rematerialise values that take little time beside the step's arithmetic."""
         sizes = {stored: estimate(size) for stored, size in self.sizes.items()}
         if sum(sizes.values()) > LARGE_ARENA:
+            from staticgraph.compiler.lower.rematerialize import spared
+
             traffic = _flops(self.function.nodes) * _BYTES_PER_FLOP
             self.groups = [item.group for item in spared(self._items(), sizes, traffic)]
 
