@@ -35,10 +35,8 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
 
             stages.report("product", work, product)
             choice = NO_CHOICE if search is None or product.sizes else search(product, target)
-            return _printed("print_gemm", product, contraction.emit(product, target, choice))
-        rows = _placed(work, buffers)
-        stages.report("row_schedule", work, rows)
-        work = rows
+            return stages.report("print_gemm", product, contraction.emit(product, target, choice))
+        work = stages.report("row_schedule", work, _placed(work, buffers))
     if work.form is not None:
         from staticgraph.compiler.lower.routine_forms import with_copies  # few kernels have a form
 
@@ -56,7 +54,7 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
     phases = tuple(replace(p, body=align(p.body, p.buffers, width)) for p in begun)
     stages.report("peel", begun, phases)
     code = llvm.emit_phases(phases, target, cost=split.cost, time=split.time, calls=split.calls)
-    return _printed("print_llvm", phases, code)
+    return stages.report("print_llvm", phases, code)
 
 
 def _placed(work: Loops, buffers: dict[str, Buffer]) -> Kernel:
@@ -85,8 +83,3 @@ def _has_loops_in_lanes(body: tuple[Stmt, ...], inside: bool = False) -> bool:
             if inside or _has_loops_in_lanes(stmt.body, stmt.kind is LoopKind.SIMD):
                 return True
     return False
-
-
-def _printed(stage: str, before: object, code: abi.KernelCode) -> abi.KernelCode:
-    stages.report(stage, before, code)
-    return code

@@ -322,7 +322,7 @@ def from_environment(name: str) -> Any:
 
     An invalid value gives the default and a warning.
     """
-    text = os.environ.get(SWITCHES[name].variable)
+    text = os.environ.get(f"{_PREFIX}{name.upper()}")
     return SWITCHES[name].initial if text is None else _parsed(name, text)
 
 

@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, i
 from staticgraph.compiler.graph.errors import OpError, RuleError, refused
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, listening
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided, current_answer, listening
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import has_sizes, is_open
@@ -131,9 +131,13 @@ class Builder:
         key = (op, tuple(map(id, of_inputs)), tuple(attrs.items()), kinds) if inputs else None
         if key is not None and (found := self._types.get(key)) is not None:
             return found[0]
-        with listening() as asked:
+        asked: list[Undecided] = []
+        if current_answer() is None:  # then nothing is answered
             types = self.types(op, inputs, attrs)
-            types = tuple(map(self._same_types.setdefault, types, types))
+        else:
+            with listening() as asked:
+                types = self.types(op, inputs, attrs)
+        types = tuple(map(self._same_types.setdefault, types, types))
         if key is not None and not asked:
             self._types[key] = types, of_inputs  # which keeps the identities
         return types

@@ -4,12 +4,12 @@ for every value, and what each kernel reads and writes.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler import stages
+from staticgraph.compiler.fusion.cost import flops
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import (
     Fusion,
@@ -20,12 +20,10 @@ from staticgraph.compiler.fusion.group import (
     is_host,
     is_whole,
 )
-from staticgraph.compiler.fusion.inline_element import template
-from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import AnySize, estimate, has_sizes, is_open
-from staticgraph.compiler.kernel.expr import Reduce
 from staticgraph.compiler.lower.buffer_assignment import (
     Candidate,
     Stored,
@@ -34,7 +32,7 @@ from staticgraph.compiler.lower.buffer_assignment import (
     plan_arena,
     plan_open,
 )
-from staticgraph.compiler.lower.in_place import may_overwrite, readers_first
+from staticgraph.compiler.lower.in_place import may_overwrite, readers_first, unstoppable_from
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange
 from staticgraph.compiler.lower.program import (
@@ -54,13 +52,11 @@ from staticgraph.compiler.lower.program import (
     Workspace,
     may_stop,
 )
-from staticgraph.compiler.machine import CPU
 
 if TYPE_CHECKING:
     from staticgraph.compiler.lower.control_flow import ControlPlan
 
 LARGE_ARENA = 1 << 26  # bytes, of all values: with fewer it matters little how long they are kept
-_UNSTOPPABLE = 3e9  # ns of work of one thread that a run may still do when it should stop
 _BYTES_PER_FLOP = 1 / 256  # that may be moved more: about a hundredth of the time, on processors of today
 
 
@@ -101,7 +97,7 @@ def _asks_sizes(function: Function) -> bool:
     for node in function.nodes:
         values += node.outputs
         attributes += node.attrs.values()
-    sizes = [n for v in values for n in v.type.static_shape]
+    sizes = [n for v in values for n in v.type.shape or ()]
     return is_open(sizes) or any(map(has_sizes, attributes))
 
 
@@ -157,7 +153,7 @@ class _Lowering:
         """Compute values again rather than keep them, until the arena has at most `limit` bytes."""
         from staticgraph.compiler.lower.rematerialize import recompute  # few programs meet a limit
 
-        self.groups = [item.group for item in recompute(self._items(), self.sizes, limit)]
+        self.groups = [item.group for item in recompute(self._items(repeats=True), self.sizes, limit)]
 
     def spare_arena(self) -> None:
         """If the arena is large, rematerialise values that take little time beside the step's arithmetic."""
@@ -165,16 +161,18 @@ class _Lowering:
         if sum(sizes.values()) > LARGE_ARENA:
             from staticgraph.compiler.lower.rematerialize import spared
 
-            traffic = _flops(self.function.nodes) * _BYTES_PER_FLOP
-            self.groups = [item.group for item in spared(self._items(), sizes, traffic)]
+            traffic = flops(self.function.nodes) * _BYTES_PER_FLOP
+            self.groups = [item.group for item in spared(self._items(repeats=True), sizes, traffic)]
 
-    def _items(self) -> list[Candidate]:
+    def _items(self, repeats: bool = False) -> list[Candidate]:
+        """Return the kernels in order; with `repeats`, it is known which ones may run again."""
         changed = {*self.overwritten, *self.overwritten.values()}
         items = []
         for group in self.groups:
             reads = tuple(self._reads(group))
             again = (
-                not is_whole(group.root)
+                repeats
+                and not is_whole(group.root)
                 and group.root.op.statements is None
                 and all(node.op.kind is not Kind.CONTRACTION for node in group.nodes)
                 and all(v in self.sizes for v in group.outputs)
@@ -348,7 +346,7 @@ class _Lowering:
         # After what may fail or be stopped, nothing may have been overwritten.
         stops = [i for i, g in enumerate(self.groups) if self.may_stop and self._stops(g)]
         stops += [i for i, g in enumerate(self.groups) if self.flag is not None and self.flag in g.outputs]
-        last_stop = max((*stops, self._last_stop()))
+        last_stop = max((*stops, unstoppable_from(self.groups) if self.may_stop and self.updates else -1))
         home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
         last_read = self._last_reads()
         claimed: set[Value] = set()
@@ -361,22 +359,6 @@ class _Lowering:
                 claimed.add(value)
                 found.add(result)
         return frozenset(found)
-
-    def _last_stop(self) -> int:
-        """The last kernel before which a run must be able to stop, or -1: what is left after it is short.
-
-        When a variable is overwritten, the run has to go on to its end.
-        """
-        if self.may_stop and self.updates:
-            left = 0.0
-            for number, group in reversed([*enumerate(self.groups)]):
-                outputs = sum(estimate(v.size) * v.dtype.size for v in group.outputs)
-                left += (
-                    _flops(group.nodes) / CPU.sustained_flops_per_ns + outputs / CPU.sustained_bytes_per_ns
-                )
-                if left > _UNSTOPPABLE:
-                    return number
-        return -1
 
     def _stops(self, group: Group) -> bool:
         """Return True if a run can end in `group`."""
@@ -474,19 +456,6 @@ class _Lowering:
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
         return self.kernels.launched(Launch(made.work, args, tuple(group.nodes), reads, writes))
-
-
-def _flops(nodes: Iterable[Node]) -> int:
-    """Return the floating-point operations of products, in all iterations of loops of known trip count."""
-    total = 0
-    for node in nodes:
-        if node.op.kind is Kind.CONTRACTION:
-            summed = (e.axes for e in template(node).order if isinstance(e, Reduce))
-            extents = math.prod(axis.extent for axes in summed for axis in axes)
-            total += 2 * estimate(node.outputs[0].size * extents)
-        elif node.op.name == "loop" and node.attrs["exact"]:
-            total += estimate(node.attrs["bound"]) * _flops(node.attrs["body"].nodes)
-    return total
 
 
 def _inner(

@@ -305,7 +305,7 @@ class Program:
     @property
     def host_slot(self) -> int:
         """The slot of the function that makes host calls."""
-        return self.first_result + len(self.results)
+        return ARGUMENTS + len(self.arguments) + len(self.results)
 
     @property
     def pool_slot(self) -> int:
@@ -315,12 +315,12 @@ class Program:
     @property
     def watch_slot(self) -> int:
         """The slot of what tells loops to stop."""
-        return self.pool_slot + 1
+        return self.host_slot + 2
 
     @property
     def numbers_slot(self) -> int:
         """The slot of the open sizes that the code asks for, if it does."""
-        return self.watch_slot + 1
+        return self.host_slot + 3
 
     @property
     def slots(self) -> int:

@@ -117,7 +117,7 @@ def rule(
     return Rule(name, left, made, inexact, when, single_use, where, tuple(map(_head, left.inputs)))
 
 
-_head = attrgetter("op")
+_head, _maker, _single_use = attrgetter("op"), attrgetter("node.op"), attrgetter("single_use")
 
 _USUAL_OPS = 4  # a node and its inputs: what has more is rare, and there is no end of kinds of it
 
@@ -151,7 +151,7 @@ class RuleSet:
 
     def fitting(self, node: Node) -> tuple[Rule, ...]:
         """Return the rules that may match at a node, by its op and those of its inputs."""
-        key = (node.op, *[value.node.op for value in node.inputs])
+        key = (node.op, *map(_maker, node.inputs))
         found = self._fitting.get(key)
         if found is None:
             found = tuple([each for each in self.of(node.op.name) if each.may_match(node)])
@@ -251,7 +251,7 @@ def _settle(
                 break
         else:
             # Values do not change, but their uses do.
-            if True not in [each.single_use for each in candidates]:
+            if True not in map(_single_use, candidates):
                 settled.add(value)
             break
     return value
