@@ -21,7 +21,6 @@ from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.stmt import Kernel, structure
-from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.lower.kernel_dedup import FEW, KernelTable
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
@@ -156,10 +155,13 @@ def compile(
     with collector_paused(), observing(*observers):
         kernels = _KernelCode(target, written, kept, told, shares="size_classes" not in without)
         coded = partial(_coded, step, target=target, kernels=kernels)
-        if may_interpret and runs_once(step):
-            program = by_meaning(step.function, step.checked)
-            report("interpret_initializers", step.function, program)
-            return coded(Fusion(step.function, ()), program)
+        if may_interpret and step.only_sets:
+            from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
+
+            if runs_once(step):
+                program = by_meaning(step.function, step.checked)
+                report("interpret_initializers", step.function, program)
+                return coded(Fusion(step.function, ()), program)
         fusion = optimize(step.function, (), without, trace)
         fused = partial(fuse, without=without)
         lowered = partial(

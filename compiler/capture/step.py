@@ -169,6 +169,11 @@ class Step:
         return replace(self, advances=tuple(evaluate(n, values) for n in self.advances))
 
     @property
+    def only_sets(self) -> bool:
+        """True if the step does nothing but give values to variables, and depends on no feed and variable."""
+        return bool(self.writes) and not (self.feeds or self.reads or self.fetches)
+
+    @property
     def captured_names(self) -> list[str]:
         """The names of what is captured: of tensors, or such as `part 0 of Where`."""
         return [t.name if isinstance(t, Tensor) else f"part {t} of {op.name}" for op, t in self.captured]

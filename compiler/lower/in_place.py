@@ -87,6 +87,8 @@ def readers_first(
     changes: Mapping[Group, Sequence[Value]], reads: Mapping[Group, Sequence[Value]]
 ) -> list[Group]:
     """Groups that change variables, each after the others that read them; as given if that is a circle."""
+    if len(changes) < 2:
+        return [*changes]
     readers: dict[Value, list[Group]] = {}
     for group in changes:
         for value in reads[group]:

@@ -18,7 +18,7 @@ GIVEN = ("constant", "parameter", "fill")  # these cost no more than the memory 
 
 def runs_once(step: Step) -> bool:
     """Return True if `step` only sets variables, independent of feeds and variables, and is small."""
-    if step.feeds or step.reads or step.fetches or not step.writes:
+    if not step.only_sets:
         return False
     nodes = [node for node in step.function.nodes if node.op.name != "parameter"]
     computed = sum(v.size for node in nodes if node.op.name not in GIVEN for v in node.outputs)
