@@ -29,7 +29,7 @@ from staticgraph.compiler.lower.program import (
     Loops,
     Program,
 )
-from staticgraph.compiler.passes.pipeline import pipeline
+from staticgraph.compiler.passes.pipeline import PIPELINE, pipeline
 from staticgraph.compiler.rewrite.rule import Trace
 from staticgraph.compiler.stages import Observer, observation, observing, report
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -129,7 +129,8 @@ def optimize(
 ) -> Fusion:
     """The Function after all passes, but for those in `without`, partitioned into kernels."""
     with observing(*observers):
-        return fuse(pipeline(without, trace)(function), without)
+        passes = PIPELINE if not without and trace is None else pipeline(without, trace)
+        return fuse(passes(function), without)
 
 
 def compile(

@@ -228,6 +228,8 @@ class _Lowering:
         are, which they may then overwrite, and no longer: what they read need not be kept until the end.
         Those that only read what is there all the time wait until they are read.
         """
+        if len(groups) < 2:
+            return groups
         reads = {g: self._reads(g) for g in groups}
         groups = self._before_use(groups, reads)
         read = {v for values in reads.values() for v in values}
@@ -318,12 +320,15 @@ class _Lowering:
 
         From then on its buffer is theirs.
         """
+        routines = [(i, g) for i, g in enumerate(self.groups) if g.root.op.statements is not None]
+        if not routines:
+            return {}
         last_read = self._last_reads()
         kept = {*self.function.params, *map(self._base, self.function.results)}
         made = {v for g in self.groups for v in g.outputs}  # a kernel without elements reads what none makes
         found: dict[Value, Value] = {}
-        for i, group in enumerate(self.groups):
-            if group.root.op.statements is None or is_host(group.root):
+        for i, group in routines:
+            if is_host(group.root):
                 continue
             new = group.root.outputs[0]
             for old in self._reads(group):
@@ -342,6 +347,8 @@ class _Lowering:
 
     def _in_place(self) -> frozenset[int]:
         """The results that overwrite the variable whose new value they are."""
+        if not self.updates:
+            return frozenset()
         found: set[int] = set()
         # After what may fail or be stopped, nothing may have been overwritten.
         stops = [i for i, g in enumerate(self.groups) if self.may_stop and self._stops(g)]
