@@ -167,8 +167,9 @@ def needs_segments(
     region: Region | None = None,
 ) -> bool:
     """Return True if a run has host ops, or feeds or fetches strings, as far as known before a compile."""
-    if string in [t.type.dtype for t in (*feeds, *fetches)]:
-        return True
+    for tensor in (*feeds, *fetches):
+        if tensor.type.dtype is string:
+            return True
     fed = frozenset(feeds)
     roots = [*(outermost(t, region) for t in fetches if t not in fed), *targets]
     if not any(map(is_host, above(roots, fed))):

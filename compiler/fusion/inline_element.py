@@ -104,7 +104,8 @@ def widened(value: Expr) -> Expr:
     done: dict[Expr, Expr] = {}
     for e in walk(value):
         same = rebuild(e, tuple(map(done.__getitem__, e.children))) if e.children else e
-        if isinstance(same, Reduce) and same.combine in ("add", "mul") and same.dtype in (float16, bfloat16):
+        narrow = same.dtype is float16 or same.dtype is bfloat16
+        if narrow and isinstance(same, Reduce) and same.combine in ("add", "mul"):
             match same.value:
                 case Scalar("mul", (a, b)):
                     inner = cast(a, float32) * cast(b, float32)
