@@ -32,7 +32,6 @@ from staticgraph.compiler.lower.buffer_assignment import (
     plan_arena,
     plan_open,
 )
-from staticgraph.compiler.lower.in_place import may_overwrite, readers_first, unstoppable_from
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange
 from staticgraph.compiler.lower.program import (
@@ -230,6 +229,8 @@ class _Lowering:
         """
         if len(groups) < 2:
             return groups
+        from staticgraph.compiler.lower.in_place import readers_first
+
         reads = {g: self._reads(g) for g in groups}
         groups = self._before_use(groups, reads)
         read = {v for values in reads.values() for v in values}
@@ -323,6 +324,8 @@ class _Lowering:
         routines = [(i, g) for i, g in enumerate(self.groups) if g.root.op.statements is not None]
         if not routines:
             return {}
+        from staticgraph.compiler.lower.in_place import may_overwrite
+
         last_read = self._last_reads()
         kept = {*self.function.params, *map(self._base, self.function.results)}
         made = {v for g in self.groups for v in g.outputs}  # a kernel without elements reads what none makes
@@ -349,6 +352,8 @@ class _Lowering:
         """The results that overwrite the variable whose new value they are."""
         if not self.updates:
             return frozenset()
+        from staticgraph.compiler.lower.in_place import may_overwrite, unstoppable_from
+
         found: set[int] = set()
         # After what may fail or be stopped, nothing may have been overwritten.
         stops = [i for i, g in enumerate(self.groups) if self.may_stop and self._stops(g)]
