@@ -19,7 +19,7 @@ from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.lower.size_classes import form_of, generalized
 from staticgraph.compiler.share_kernels import shared
 from staticgraph.compiler.size_rules import may_vary
-from staticgraph.runtime.cpu import compile as compiling
+from staticgraph.runtime.cpu.disk import disk_cache
 
 N = symbol("n")
 Build = Callable[[sg.Tensor, int], list[sg.Tensor]]
@@ -154,7 +154,7 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[Loops]:
 
     monkeypatch.setattr(compile_module, "_emitted", type(compile_module._emitted)())
     monkeypatch.setattr(compile_module, "_generated", record)
-    monkeypatch.setattr(compiling, "KEPT", None)
+    monkeypatch.setattr(disk_cache, "KEPT", None)
     return works
 
 
