@@ -40,14 +40,8 @@ from staticgraph.compiler.kernel.expr import (
     walk,
 )
 from staticgraph.compiler.kernel.indices.affine import UNKNOWN, Range, affine, linear
-from staticgraph.compiler.kernel.indices.extremes import (
-    Facts,
-    at_sizes,
-    extremes,
-    form_extremes,
-    is_open,
-    is_within,
-)
+from staticgraph.compiler.kernel.indices.extremes import at_sizes, extremes, form_extremes, is_open, is_within
+from staticgraph.compiler.kernel.indices.facts import Facts
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
