@@ -1,4 +1,4 @@
-"""What a capture takes and gives: a request, and the step of a run, or what must be known before.
+"""Request and result of a capture: the step of a run, or what must be known before.
 
 A request has the fetches and targets of a run, all that is known about its inputs, and the host operations
 around the step. A step is a Function, and what its arguments and results are to the session. If something is
