@@ -21,9 +21,7 @@ from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
 from staticgraph.compiler.graph.sizes import AnySize
-from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
-from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.lower.kernel_dedup import FEW, KernelTable
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
@@ -32,7 +30,7 @@ from staticgraph.compiler.lower.program import (
     Loops,
     Program,
 )
-from staticgraph.compiler.passes.pipeline import pipeline
+from staticgraph.compiler.passes.pipeline import PIPELINE, pipeline
 from staticgraph.compiler.rewrite.rule import Trace
 from staticgraph.compiler.stages import Observer, observation, observing, report
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -132,7 +130,8 @@ def optimize(
 ) -> Fusion:
     """The Function after all passes, but for those in `without`, partitioned into kernels."""
     with observing(*observers):
-        return fuse(pipeline(without, trace)(function), without)
+        passes = PIPELINE if not without and trace is None else pipeline(without, trace)
+        return fuse(passes(function), without)
 
 
 def compile(
@@ -158,10 +157,13 @@ def compile(
     with collector_paused(), observing(*observers):
         kernels = _KernelCode(target, written, kept, told, shares="size_classes" not in without)
         coded = partial(_coded, step, target=target, kernels=kernels)
-        if may_interpret and runs_once(step):
-            program = by_meaning(step.function, step.checked)
-            report("interpret_initializers", step.function, program)
-            return coded(Fusion(step.function, ()), program)
+        if may_interpret and step.only_sets:
+            from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
+
+            if runs_once(step):
+                program = by_meaning(step.function, step.checked)
+                report("interpret_initializers", step.function, program)
+                return coded(Fusion(step.function, ()), program)
         fusion = optimize(step.function, (), without, trace)
         fused = partial(fuse, without=without)
         lowered = partial(
@@ -174,8 +176,10 @@ def compile(
             checked=step.checked,
         )
         made = coded(fusion, lowered())
+        if memory_limit is None:
+            return made
         peak = made.memory.peak
-        if memory_limit is not None and isinstance(peak, int) and (over := peak - memory_limit) > 0:
+        if isinstance(peak, int) and (over := peak - memory_limit) > 0:
             program = lowered(max(made.program.arena - over, 0))
             made = coded(fusion, program)
             if made.memory.peak > memory_limit:
@@ -371,6 +375,8 @@ _text = cache(repr)  # of a processor, for each kernel
 
 
 def _from(kept: KernelCache, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
+    from staticgraph.compiler.kernel.digest import digest  # only with a cache on disk
+
     name = digest(_text(target), structure_of(work))
     found = kept.read(name) if observation() is None else None
     if found is None:

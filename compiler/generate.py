@@ -32,7 +32,7 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
 
             stages.report("product", work, product)
             choice = NO_CHOICE if search is None or product.sizes else search(product, target)
-            return _printed("print_gemm", product, contraction.emit(product, target, choice))
+            return stages.report("print_gemm", product, contraction.emit(product, target, choice))
     split = split_kernel.split(work, target.vector_bytes)
     width = target.vector_bytes
     begun = split.phases
@@ -44,7 +44,7 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
     phases = tuple(replace(p, body=align(p.body, p.buffers, width)) for p in begun)
     stages.report("peel", begun, phases)
     code = llvm.emit_phases(phases, target, cost=split.cost, time=split.time, calls=split.calls)
-    return _printed("print_llvm", phases, code)
+    return stages.report("print_llvm", phases, code)
 
 
 def product_of(work: Loops) -> Contraction | None:
@@ -63,8 +63,3 @@ def _has_loops_in_lanes(body: tuple[Stmt, ...], inside: bool = False) -> bool:
             if inside or _has_loops_in_lanes(stmt.body, stmt.kind is LoopKind.SIMD):
                 return True
     return False
-
-
-def _printed(stage: str, before: object, code: abi.KernelCode) -> abi.KernelCode:
-    stages.report(stage, before, code)
-    return code

@@ -14,8 +14,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.open_sizes.symbols import replaced
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
-from staticgraph.compiler.graph.sizes import MANY, AnySize, Atom, estimate, replaced
+from staticgraph.compiler.graph.sizes import MANY, AnySize, Atom, estimate
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.lower.kernel_dedup import FEW
 from staticgraph.compiler.lower.program import Loops

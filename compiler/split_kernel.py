@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.kernel.form import Copies, StagedForm, Updates
+from staticgraph.compiler.kernel.lower_reductions import Placer
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import Chunked, chunked
-from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
-from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel
 from staticgraph.compiler.lower.program import Loops
 
 _KEPT = 64  # kernels, at most: those of one class are looked at before the first of them is written
@@ -19,7 +18,7 @@ _ahead: OrderedDict[tuple[int, int], tuple[Loops, Chunked]] = OrderedDict()  # b
 def split(work: Loops | Kernel, vector_bytes: int) -> Chunked:
     """Return a kernel that is no product in phases, each with its loops in their order."""
     if not isinstance(work, Loops):
-        return _split(_begun(work), vector_bytes)
+        return _split(work, vector_bytes)
     kept = _ahead.pop((id(work), vector_bytes), None)
     if kept is not None and kept[0] is work and stages.observation() is None:
         return kept[1]
@@ -38,21 +37,24 @@ def adds_in_chunks(work: Loops, vector_bytes: int) -> bool:
 
 
 def _rows(work: Loops) -> Kernel:
-    rows = place_rows("loops", dict(work.buffers), work.rows, work.nests, work.sums)
-    stages.report("row_schedule", work, rows)
-    return rows
+    """Return nests over elements as loops."""
+    return stages.report("row_schedule", work, _placed(work, dict(work.buffers)))
 
 
-def _begun(routine: Kernel) -> Kernel:
-    """A routine with what is done before its steps."""
-    match routine.form:
-        case Updates(StagedForm(staged), copies=Copies(body, scratch)):
-            begin = staged[0] if isinstance(staged[0], tuple) else ()  # in place, there is nothing to begin
-            return Kernel(routine.name, {**routine.buffers, **scratch}, begin + body)
-    return routine
+def _placed(work: Loops, buffers: dict[str, Buffer]) -> Kernel:
+    if not work.rows:
+        placer = Placer()
+        return Kernel("loops", buffers, tuple([s for nest in work.nests for s in placer.nest(nest)]))
+    from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
+
+    return place_rows("loops", buffers, work.rows, work.nests, work.sums)
 
 
 def _split(kernel: Kernel, vector_bytes: int) -> Chunked:
+    if kernel.form is not None:
+        from staticgraph.compiler.lower.routine_forms import with_copies  # few kernels have a form
+
+        kernel = with_copies(kernel)
     scheduled = schedule(kernel, vector_bytes)
     made = chunked(scheduled, vector_bytes)
     stages.report("parallelize", (scheduled,), made.phases)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
-from typing import Any
+from typing import Any, TypeVar
 
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -201,17 +201,18 @@ class Observation:
         return new
 
 
+_Made = TypeVar("_Made")
 _OBSERVATION: ContextVar[Observation | None] = ContextVar("observation", default=None)
 observation = _OBSERVATION.get  # None if nothing observes the stages here
 
 
-def report(name: str, before: Any, after: Any) -> Report:
-    """Tell observers what a stage took and what it made. Return this report."""
+def report(name: str, before: Any, after: _Made) -> _Made:
+    """Tell observers what a stage took and what it made. Return what it made."""
     watching = _OBSERVATION.get()
     if watching is not None:
         for observe in watching.observers:
             observe(name, before, after)
-    return name, before, after
+    return after
 
 
 def unchanged(before: Any, after: Any) -> bool:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.request import Calls, NeedsSegments
 from staticgraph.compiler.capture.segments import needs_segments
+from staticgraph.compiler.capture.step import Calls, NeedsSegments
 from staticgraph.compiler.graph.errors import (
     FeedError,
     OpError,

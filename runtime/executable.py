@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from staticgraph.compiler.graph.tensor import Operation
     from staticgraph.compiler.lower.memory_use import MemoryUse
     from staticgraph.compiler.lower.program import Program
-    from staticgraph.runtime.memory.buffer_pool import BufferPool
+    from staticgraph.runtime.memory.aligned import BufferPool
     from staticgraph.runtime.state.variables import VariableStore
 
 Origins = tuple[int, int, int]  # how many functions were compiled, found in memory, found on disk

@@ -8,6 +8,7 @@ from typing import Any
 from staticgraph.compiler.graph.errors import FetchError, headline, hint, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import cached_property
 
 _NAMES = 3  # that are shown
 
@@ -31,7 +32,7 @@ class Fetches:
         """
         return self._build(values)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The names of some fetches, for display."""
         names = [t.op.name if t.value_index == 0 else t.name for t in self.tensors]

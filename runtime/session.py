@@ -12,13 +12,13 @@ import numpy as np
 from staticgraph.compiler.graph.errors import EmptyGraphError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph, graph_or_default, session_stack
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.feeds import RAGGED, feed_tensors, in_order
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
+from staticgraph.runtime.gpu.placement import open_backend
 from staticgraph.runtime.host_ops.partial_runs import PartialRuns
 from staticgraph.runtime.memory.recursion import with_room
-from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.growth import Growth
 from staticgraph.runtime.state.resources import time_limit
 from staticgraph.runtime.switches import settings

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from staticgraph.compiler.capture.request import Needs
-from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step import Needs, Step
 from staticgraph.compiler.graph.errors import NoCompileError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.backend import Backend

@@ -8,11 +8,13 @@ environment. A session keeps what was in force when it was made.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import cache
 from numbers import Real
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -294,12 +296,33 @@ def current(name: str) -> Any:
     return from_environment(name)
 
 
+def cache_folder() -> Path | None:
+    """Return the folder of the cache on disk: `SG_CACHE_DIR`, or one of ours in the user's cache folder.
+
+    None (no cache on disk) if it is set to "" or there is no home folder.
+    """
+    chosen = current("cache_dir")
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    try:
+        home = Path.home()
+    except RuntimeError:
+        return None
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return base / "staticgraph" / "kernels"
+
+
 def from_environment(name: str) -> Any:
     """Return the value of a switch in the environment, or its default.
 
     An invalid value gives the default and a warning.
     """
-    text = os.environ.get(SWITCHES[name].variable)
+    text = os.environ.get(f"{_PREFIX}{name.upper()}")
     return SWITCHES[name].initial if text is None else _parsed(name, text)
 
 

@@ -12,10 +12,11 @@ if not os.path.isdir(os.path.join(__path__[0], "compiler")):
 
     __path__.pop()
 
-from staticgraph.compiler.support import gc_pause as _collector
+from staticgraph.compiler.support.gc_pause import collector_paused as _collector_paused
 
 # What is imported stays: to look through it for garbage would take a sixth of the time.
-_collecting = _collector.pause()
+_pause = _collector_paused()
+_pause.__enter__()  # no `with`: all that a user sees is listed here
 
 # The graph
 from staticgraph.compiler.graph import errors
@@ -62,7 +63,7 @@ from staticgraph.namespaces.public_paths import HOMES as _HOMES
 
 _extensions.install()
 _public_paths.install()
-_collector.go_on(_collecting)
+_pause.__exit__()
 _tracebacks.install()
 _names = _functions_of("staticgraph.namespaces.missing_names", "MissingNameError")
 _tell_missing_names(_names.MissingNameError)

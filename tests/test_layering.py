@@ -40,7 +40,9 @@ LAYERS = {
     "compiler.split_kernel": "compiler.kernel compiler.lower",
     "compiler.generate": "compiler.split_kernel compiler.kernel compiler.lower compiler.codegen",
     "compiler.size_rules": "compiler.kernel compiler.lower compiler.codegen",
-    "compiler.share_kernels": "compiler.size_rules compiler.split_kernel compiler.kernel compiler.lower compiler.codegen",
+    "compiler.share_kernels": (
+        "compiler.size_rules compiler.split_kernel compiler.kernel compiler.lower compiler.codegen"
+    ),
     "compiler.compiled_step": "compiler.lower compiler.codegen compiler.capture.step compiler.fusion",
     "compiler.compile": "compiler",
     "compiler.gpu": "compiler",
@@ -57,6 +59,7 @@ FOR_ALL = (
     "compiler.graph.open_sizes.bounded",
     "compiler.graph.open_sizes.data",
     "compiler.graph.open_sizes.names",
+    "compiler.graph.open_sizes.symbols",
     "compiler.graph.open_sizes.undecided",
 )
 

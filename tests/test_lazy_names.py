@@ -130,17 +130,17 @@ b = ours()"""
 MODULES = {
     "import": (74, "import staticgraph; print(len(ours()))"),
     "a first run": (
-        212,
+        193,
         "import staticgraph as sg; x = sg.placeholder('float32', [4, 3]);"
         "sg.Session().run(sg.reduce_sum(sg.nn.relu(x * 2.0 + 1.0)), {x: [[1.0] * 3] * 4});"
         "print(len(ours()))",
     ),
     "save of a Saver": (
-        56,
+        58,  # two for temporary files, which a run without a cache on disk no longer loads
         f"{TRAINED}; sg.train.Saver().save(s, './model'); print(beyond(b))",
     ),
     "save": (
-        26,
+        28,  # as above
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
     "a model of Keras": (390, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
@@ -155,7 +155,7 @@ MODULES = {
 
 # Calls of functions of this package in the first run of a small graph, imports included, and their files.
 # Raise neither without a reason.
-MOST_CALLS, MOST_FILES = 4_872, 156  # one file more where vectors have less than 512 bits
+MOST_CALLS, MOST_FILES = 4_000, 127  # one file more where vectors have less than 512 bits
 CALLS = f"""
 import staticgraph as sg
 x = sg.placeholder('float32', [4, 3])

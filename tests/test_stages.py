@@ -15,8 +15,7 @@ from staticgraph.compiler import stages
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.feed_checks import beforehand
 from staticgraph.compiler.capture.nan_guard import checked
-from staticgraph.compiler.capture.request import CaptureRequest
-from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step import CaptureRequest, Step
 from staticgraph.compiler.compile import compile, optimize
 from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.graph.function import Function

@@ -24,8 +24,7 @@ from staticgraph.compiler.graph.function import Function, Node, Value, substitut
 from staticgraph.compiler.graph.lambda_lift import close, depends_on
 from staticgraph.compiler.graph.opdef import OPS, Kind, ops
 from staticgraph.compiler.graph.sizes import estimate, same
-from staticgraph.compiler.support.cached_property import cached_property
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import cached_property, dataclass
 
 # Ops that are sooner done again than their results kept, besides all movements.
 _CHEAP = frozenset(

@@ -4,17 +4,17 @@ Shapes are fixed, state becomes arguments and results, derivatives are taken. `c
 the runtime asks for a `Step` by it, and nothing after the capture sees the user's graph. In the order of the
 data's way:
 
-    calls, request      the question: fetches, feeds, and what is known of them
-    regions, cuts, segments    what lies in loops and branches; what Python does, before or after the step
-    prune, wanted       the operations that the fetches need
-    needs               the answers but for a step: what must be known first
-    state, reads, walk  the operations in order of construction, each by its rule, and what they change
-    table, rules/       the rule of each operation that does more than compute:
-        operations, static_values      ops that only compute; shapes and axes, which must be known
+    step                the question: fetches, feeds, and what is known of them; the answer: a step, or what
+                        must be known first
+    regions, segments   what lies in loops and branches; what Python does, before or after the step
+    prune               the operations that the fetches need
+    state, walk         the operations in order of construction, each by its rule, and what they change
+    rules/              the rule of each operation that does more than compute:
+        operations      ops that only compute; shapes and axes, which must be known
         variables, random_states, arrays, effects, host
         region_walk, loops, branches   regions as Functions
         derivatives                    gradients
     capture             the walk from its beginning to the step
-    step, step_digest   the step, and its name on a disk
+    step_digest         the name of a step on a disk
     nan_guard, feed_checks     steps that test what they are given and what they make
 """

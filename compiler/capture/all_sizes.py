@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.capture.request import NeedsFeeds
 from staticgraph.compiler.capture.specialization import Specializer
+from staticgraph.compiler.capture.step import NeedsFeeds
 from staticgraph.compiler.graph.errors import GraphError, OpError
+from staticgraph.compiler.graph.open_sizes.symbols import linear, symbols
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
-from staticgraph.compiler.graph.sizes import MOST, NOMINAL, evaluate, linear, symbols
+from staticgraph.compiler.graph.sizes import MOST, NOMINAL, evaluate
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 

@@ -11,7 +11,7 @@ becomes, for fetches (y, step) and a feed x of shape [4, 3], a Function
 whose last result is the new value of the variable. Operations take effect in the order in which they were
 made: a read sees the assignments of this run that were made before it. Control dependencies always point
 backwards in that order, so it honours them. `state.py` beside this file says when a variable is read, and
-`table.py` how each operation is captured. If something must be known first, `request.py` says what.
+`walk.py` how each operation is captured. If something must be known first, `step.py` says what.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ from collections.abc import Sequence
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.capture.prune import Wanted, wanted_of
-from staticgraph.compiler.capture.request import CaptureRequest, Needs, NeedsRows, Stop
 from staticgraph.compiler.capture.state import Reads, RunState, feeds_of
-from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.capture.table import rule_of
+from staticgraph.compiler.capture.step import CaptureRequest, Needs, NeedsRows, Step, Stop
 from staticgraph.compiler.capture.walk import Walk
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_, int32
@@ -36,7 +34,7 @@ from staticgraph.compiler.support.gc_pause import collector_paused
 
 
 def capture(request: CaptureRequest) -> Step | Needs:
-    """Return the step of a run, or what must be known before: `request.py` tells how to answer that.
+    """Return the step of a run, or what must be known before: `step.py` tells how to answer that.
 
     Raises FeedError for a placeholder that is not fed.
     """
@@ -75,7 +73,7 @@ def _walked(
     state = RunState(build.constant(0, int32), build.constant(True, bool_))
     feeds = feeds_of(build, request.feeds, request.static)
     reads = Reads(set(map(variable_of, wanted.differentiated)), bool(wanted.differentiated))
-    walk = Walk(request, wanted, rule_of, build, feeds, state, reads, rows, may_guess=may_guess)
+    walk = Walk(request, wanted, build, feeds, state, reads, rows, may_guess=may_guess)
     with recording(build):
         stop = walk.perform(wanted.needed) or walk.lacking(request.fetches)
         if stop is not None:

@@ -49,8 +49,8 @@ def beforehand(step: Step) -> Beforehand | None:
     checks = Step(Function(params, (first,)), (), (), (), (), 1, ())
     kept = results if left is None else [*results, left]
     rest = replace(step, function=step.function.with_results(kept), checked=left is not None)
-    report = stages.report("feed_checks", step.function, rest.function)
-    rest = replace(rest, reports=(*rest.reports, report))
+    stages.report("feed_checks", step.function, rest.function)
+    rest = replace(rest, reports=(*rest.reports, ("feed_checks", step.function, rest.function)))
     return Beforehand(checks, tuple(map(step.function.params.index, params)), rest)
 
 

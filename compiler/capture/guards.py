@@ -18,20 +18,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
+from staticgraph.compiler.graph.open_sizes.symbols import linear, replaced, symbols
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering, current_answer
-from staticgraph.compiler.graph.sizes import (
-    MOST,
-    AnySize,
-    Quotient,
-    Size,
-    bounds,
-    evaluate,
-    linear,
-    replaced,
-    same,
-    symbol,
-    symbols,
-)
+from staticgraph.compiler.graph.sizes import MOST, AnySize, Quotient, Size, bounds, evaluate, same, symbol
 from staticgraph.compiler.support.dataclass import dataclass
 
 Made = TypeVar("Made")

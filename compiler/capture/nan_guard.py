@@ -49,7 +49,8 @@ def checked(step: Step) -> Step:
         flag = _all([*before, *sound], build)
         results = (*made[: len(made) - step.losses], flag)
     guarded = function.with_results(results)
-    reports = (*step.reports, stages.report("nan_guard", function, guarded))
+    stages.report("nan_guard", function, guarded)
+    reports = (*step.reports, ("nan_guard", function, guarded))
     return replace(step, function=guarded, may_overwrite=False, losses=0, checked=True, reports=reports)
 
 

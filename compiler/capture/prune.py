@@ -7,8 +7,8 @@ from operator import attrgetter
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.capture.regions import is_branch, is_rounds, outermost, with_inner
-from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.segments import is_host, is_replayed
+from staticgraph.compiler.capture.step import CaptureRequest
 from staticgraph.compiler.graph.errors import FeedError, UnimplementedError, layout
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
@@ -43,8 +43,12 @@ def prune(
             through = _fed_between(op, fed)
             overridden.update(through)
             stack += [(t.op, op) for t in through]
-        stack += [(t.op, op) for t in op.all_inputs if t not in fed and t.op not in reason]
-        stack += [(c, op) for c in op.controls if c not in reason]
+        for tensor in op.all_inputs:
+            if tensor not in fed and tensor.op not in reason:
+                stack.append((tensor.op, op))
+        for before in op.controls:
+            if before not in reason:
+                stack.append((before, op))
     return sorted(reason, key=attrgetter("id")), overridden
 
 
@@ -196,7 +200,8 @@ def only_entered(
 
 def _differentiated(operations: Iterable[Operation]) -> set[Tensor]:
     found: set[Tensor] = set()
-    for op in filter(is_gradients, operations):
-        _, _, xs, stops = gradient_parts(op)
-        found.update(xs, stops)
+    for op in operations:
+        if op.definition.name == GRADIENTS:
+            _, _, xs, stops = gradient_parts(op)
+            found.update(xs, stops)
     return found

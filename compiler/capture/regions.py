@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 
 # The regions that are carried out as a part of an operation, by the name of its definition.
-_REGIONS: dict[str, Callable[[dict[str, Any]], tuple[Region, ...]]] = {
+WITH_REGIONS: dict[str, Callable[[dict[str, Any]], tuple[Region, ...]]] = {
     "while_region": lambda attrs: (attrs["cond"], attrs["body"]),
     "branch_region": lambda attrs: tuple(attrs["branches"]),
 }
@@ -17,14 +17,9 @@ _REGIONS: dict[str, Callable[[dict[str, Any]], tuple[Region, ...]]] = {
 _ACTS = (Effect.WRITE, Effect.RANDOM, Effect.EFFECT)
 
 
-def has_regions(op: Operation) -> bool:
-    """Return True if an operation may carry out regions: if it is a loop or a branch."""
-    return op.definition.name in _REGIONS
-
-
 def regions_of(op: Operation) -> tuple[Region, ...]:
     """Return the regions that are carried out as a part of an operation."""
-    regions = _REGIONS.get(op.definition.name)
+    regions = WITH_REGIONS.get(op.definition.name)
     return () if regions is None else regions(op.attrs)
 
 
@@ -40,7 +35,7 @@ def with_inner(operations: Iterable[Operation]) -> list[Operation]:
     found = []
     for op in operations:
         found.append(op)
-        if op.definition.name in _REGIONS:
+        if op.definition.name in WITH_REGIONS:
             for region in regions_of(op):
                 found += with_inner(region.operations())
     return found
@@ -56,7 +51,7 @@ def acting(operations: Iterable[Operation], known: dict[Operation, list[Operatio
     for op in operations:
         if op.definition.effect in _ACTS or op.definition.requires is not None:
             found.append(op)
-        if op.definition.name in _REGIONS:
+        if op.definition.name in WITH_REGIONS:
             if op not in known:
                 inner = (each for region in regions_of(op) for each in region.operations())
                 known[op] = acting(inner, known)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence, Set
 
 from staticgraph.compiler.capture.regions import (
-    has_regions,
+    WITH_REGIONS,
     is_loop,
     is_rounds,
     outermost,
@@ -118,9 +118,11 @@ def is_host(op: Operation) -> bool:
     Loops and branches that contain such operations are called in Python, too.
     """
     if op.on_host is None:
-        dtypes = [t.type.dtype for t in (*op.all_inputs, *op.outputs)]
-        op.on_host = string in dtypes or op.definition.kind is Kind.HOST
-    return op.on_host or (has_regions(op) and any(map(_hosted, regions_of(op))))
+        op.on_host = op.definition.kind is Kind.HOST
+        for tensor in (*op.all_inputs, *op.outputs):
+            if tensor.type.dtype is string:
+                op.on_host = True
+    return op.on_host or (op.definition.name in WITH_REGIONS and any(map(_hosted, regions_of(op))))
 
 
 def is_padded(op: Operation) -> bool:
@@ -165,8 +167,9 @@ def needs_segments(
     region: Region | None = None,
 ) -> bool:
     """Return True if a run has host ops, or feeds or fetches strings, as far as known before a compile."""
-    if string in [t.type.dtype for t in (*feeds, *fetches)]:
-        return True
+    for tensor in (*feeds, *fetches):
+        if tensor.type.dtype is string:
+            return True
     fed = frozenset(feeds)
     roots = [*(outermost(t, region) for t in fetches if t not in fed), *targets]
     if not any(map(is_host, above(roots, fed))):
@@ -270,7 +273,10 @@ def above(roots: Iterable[Operation], fed: Set[Tensor]) -> set[Operation]:
         op = stack.pop()
         if op not in seen:
             seen.add(op)
-            stack += [*_producers(op, fed), *op.controls]
+            stack += op.controls
+            for tensor in op.all_inputs:
+                if tensor not in fed:
+                    stack.append(tensor.op)
     return seen
 
 

@@ -1,7 +1,11 @@
 """Walk through the operations of a run in order of construction, each of which becomes values of a Function.
 
-The rule of an operation, from `table.py`, says which tensors it takes and makes its values. A walk ends early
-if an operation lacks something: then it returns a `Stop` of `request.py`, which rules hand up as it is.
+The rule of an operation says which tensors it takes and makes its values. A walk ends early if an operation
+lacks something: then it returns a `Stop` of `step.py`, which rules hand up as it is.
+
+`RULES` has the operations that are captured in a way of their own, and the file of `rules/` that has each. An
+operation is looked up by its name, then by its effect; all others only compute. A file is imported when one
+of its rules is first asked for.
 """
 
 from __future__ import annotations
@@ -12,10 +16,17 @@ from operator import attrgetter
 
 from staticgraph.compiler.capture.prune import Wanted
 from staticgraph.compiler.capture.regions import with_inner
-from staticgraph.compiler.capture.request import CaptureRequest, Needs, NeedsHost, NeedsRows, NeedsTypes, Stop
 from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.capture.state import Feeds, Reads, RunState
-from staticgraph.compiler.capture.step import uninitialized
+from staticgraph.compiler.capture.step import (
+    CaptureRequest,
+    Needs,
+    NeedsHost,
+    NeedsRows,
+    NeedsTypes,
+    Stop,
+    uninitialized,
+)
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, layout, refused
 from staticgraph.compiler.graph.function import Value, as_outputs
@@ -26,6 +37,7 @@ from staticgraph.compiler.graph.sizes import is_open, same
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.lazy_names import LazyTable
 
 # The values of an operation, one per output; None if it has none in this step; or why there are none yet.
 Made = Value | Sequence[Value] | None | Stop
@@ -58,7 +70,6 @@ class Walk:
     Attributes:
         request: What the capture is asked for.
         wanted: The operations to perform.
-        rule_of: The rule of an operation.
         build: The builder of the Function.
         feeds: The fed tensors.
         state: The present values of what operations change.
@@ -76,7 +87,6 @@ class Walk:
 
     request: CaptureRequest
     wanted: Wanted
-    rule_of: Callable[[Walk, Operation], CaptureRule]
     build: Builder
     feeds: Feeds
     state: RunState
@@ -103,16 +113,19 @@ class Walk:
         as long as no state is concerned, so that one more walk can answer for all that it finds.
         """
         rows: dict[int, Shape] | None = None
+        around = self.build.where
         for op in operations:
-            with self.build.at(op.where):
-                try:
-                    stop = self._perform(op)
-                except Undecided as undecided:
-                    undecided.asked_by = undecided.asked_by or ((op.name, op.where),)
-                    raise
-                except RuleError as error:
-                    call = f"{op.name} ({op.type})"
-                    raise refused(error, op.definition.name, call, op.where) from None
+            self.build.where = op.where
+            try:
+                stop = self._perform(op)
+            except Undecided as undecided:
+                undecided.asked_by = undecided.asked_by or ((op.name, op.where),)
+                raise
+            except RuleError as error:
+                call = f"{op.name} ({op.type})"
+                raise refused(error, op.definition.name, call, op.where) from None
+            finally:
+                self.build.where = around
             if isinstance(stop, NeedsRows):
                 rows = {**stop.shapes, **(rows or {})}
                 self.missing.update(op.outputs)
@@ -123,7 +136,7 @@ class Walk:
         return None if rows is None else NeedsRows(rows)
 
     def _perform(self, op: Operation) -> Stop | None:
-        rule = self.rule_of(self, op)
+        rule = rule_of(self, op)
         if self.missing and not self.missing.isdisjoint((*op.all_inputs, *rule.takes(op))):
             return NeedsRows({})
         made = self.lacking(rule.takes(op)) or rule.capture(self, op)
@@ -157,7 +170,7 @@ class Walk:
     def lacking(self, tensors: Iterable[Tensor]) -> Needs | None:
         """Return what must be known before `value` is asked for these tensors."""
         for tensor in tensors:
-            if self._is_fed(tensor) or tensor in self.values:
+            if tensor in self.values or self._is_fed(tensor):
                 continue
             owner = variable_of(tensor)
             if owner is None:
@@ -207,3 +220,41 @@ class Walk:
         if not type.is_static:
             raise uninitialized([variable])
         return type
+
+
+# The values of these come from outside: from feeds, from variables, and from the loop around them.
+_NONE = CaptureRule(lambda walk, op: None, no_inputs)
+GIVEN = dict.fromkeys(("placeholder", "variable", "read_variable", "region_parameter"), _NONE)
+
+# Rules by the name of an operation, or by a name with a star for all others of a kind.
+RULES: LazyTable[CaptureRule] = LazyTable()
+RULES.found_in(
+    "staticgraph.compiler.capture.rules",
+    {
+        "operations": "constant select select_rows add_n *computed",
+        "variables": (
+            "placeholder_with_default read_value assign is_variable_initialized initialized_value *write"
+        ),
+        "arrays": "tensor_array tensor_array_write tensor_array_scatter",
+        "loops": "while_region",
+        "branches": "branch_region",
+        "derivatives": "symbolic_gradients seed",
+        "custom_gradients": "custom_gradient",
+        "effects": "assert_true check_numerics *effect",
+        "random_states": "*random",
+        "host": "*host",
+    },
+)
+BY_EFFECT = {Effect.EFFECT: "*effect", Effect.WRITE: "*write", Effect.RANDOM: "*random"}
+
+
+def rule_of(walk: Walk, op: Operation) -> CaptureRule:
+    """Return the rule of an operation. Python does host ops, unless a derivative flows through them."""
+    definition = op.definition
+    if definition.name in GIVEN:
+        return GIVEN[definition.name]
+    if is_host(op) and walk.wanted.overridden.isdisjoint(op.outputs):
+        return RULES["*host"]
+    if RULES.home(definition.name) is not None:
+        return RULES[definition.name]
+    return RULES[BY_EFFECT.get(definition.effect, "*computed")]

@@ -25,16 +25,6 @@ from __future__ import annotations
 from typing import Protocol
 
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.compiler.codegen.native.c_types import (
-    ADDRESS,
-    INT32,
-    INT64,
-    VOID,
-    Atomic,
-    Record,
-    function_pointer,
-    pointer,
-)
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
@@ -352,20 +342,3 @@ Segment = (
     | CollectiveSegment
     | CompletionSegment
 )
-
-
-class WatchState(Record):
-    """The words that a step looks at."""
-
-    STOP = Atomic(INT64)  # 1 asks for a stop
-    ENSURE = function_pointer(INT32)  # functions of Python
-    RELEASE = function_pointer(VOID, INT32)
-    SIGNALS = function_pointer(INT32)
-    SAVE = function_pointer(ADDRESS)
-    RESTORE = function_pointer(VOID, ADDRESS)
-    TIMES = ADDRESS  # the table of times, for timed code
-    SKIPPED = Atomic(INT64)  # 1 if a part of the step was skipped for a stop: so must be the rest
-    NEXT = INT64  # when to ask for signals again
-    IDENT = function_pointer(INT64)  # tells the number of a thread
-    MAIN = pointer(INT64)  # the number of the main thread
-    COLLECTIVES = ADDRESS  # of a record by which a step calls MPI, if it does

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from staticgraph.compiler.fusion.inline_element import TEMPLATE_LIMIT, Position, Template, template
 from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.sizes import estimate, same, several
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, free_indices
@@ -110,3 +111,16 @@ def worth_rows(shape: tuple[int, ...], rows: int) -> bool:
 
 def _is_index(e: Expr) -> bool:
     return e.dtype.name == "int64" and not any(isinstance(c, Load) for c in e.children)
+
+
+def flops(nodes: Iterable[Node]) -> int:
+    """Return the floating-point operations of products, in all iterations of loops of known trip count."""
+    total = 0
+    for node in nodes:
+        if node.op.kind is Kind.CONTRACTION:
+            summed = (e.axes for e in template(node).order if isinstance(e, Reduce))
+            extents = math.prod(axis.extent for axes in summed for axis in axes)
+            total += 2 * estimate(node.outputs[0].size * extents)
+        elif node.op.name == "loop" and node.attrs["exact"]:
+            total += estimate(node.attrs["bound"]) * flops(node.attrs["body"].nodes)
+    return total

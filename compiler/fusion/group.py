@@ -170,7 +170,7 @@ def is_host(node: Node) -> bool:
     op = node.op
     if op.effect is Effect.CONTROL or op.name in _ALIASES:
         return False
-    if not (op.element or op.pieces or op.statements) or lacks_sizes(node):
+    if not (op.element or op.pieces or op.statements) or (op.closed and lacks_sizes(node)):
         return True
     for value in (*node.inputs, *node.outputs):
         if value.type.dtype.is_complex:

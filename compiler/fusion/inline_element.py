@@ -114,7 +114,8 @@ def widened(value: Expr) -> Expr:
     done: dict[Expr, Expr] = {}
     for e in walk(value):
         same = rebuild(e, tuple(map(done.__getitem__, e.children))) if e.children else e
-        if isinstance(same, Reduce) and same.combine in ("add", "mul") and same.dtype in (float16, bfloat16):
+        narrow = same.dtype is float16 or same.dtype is bfloat16
+        if narrow and isinstance(same, Reduce) and same.combine in ("add", "mul"):
             match same.value:
                 case Scalar("mul", (a, b)):
                     inner = cast(a, float32) * cast(b, float32)
@@ -247,7 +248,7 @@ def instantiate(
     for e in template.order:
         if e in done:
             continue
-        children = tuple([done[c] for c in e.children])
+        children = tuple(map(done.__getitem__, e.children))
         if e in inputs:
             done[e] = element(inputs[e], children)
         elif isinstance(e, Reduce):
@@ -269,9 +270,9 @@ def reads(template: Template, at: Position) -> list[tuple[int, Position]] | None
     done: dict[Expr, Expr] = dict(zip(template.at, at, strict=True))
     for e in order:
         if e not in done:
-            children = tuple([done[c] for c in e.children])
+            children = tuple(map(done.__getitem__, e.children))
             done[e] = e if children == e.children else rebuild(e, children)
-    return [(n, tuple([done[c] for c in load.children])) for load, n in loads.items()]
+    return [(n, tuple(map(done.__getitem__, load.children))) for load, n in loads.items()]
 
 
 def _bound(template: Template) -> tuple[tuple[Index, ...], dict[Expr, int], list[Expr] | None]:

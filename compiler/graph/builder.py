@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from staticgraph.compiler.graph.checks.result_types import is_known, result_types
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, int32, int64
-from staticgraph.compiler.graph.errors import OpError, RuleError, refused, require
+from staticgraph.compiler.graph.errors import OpError, RuleError, refused
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
-from staticgraph.compiler.graph.open_sizes.data import has_sizes
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, listening
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided, current_answer, listening
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import is_open
+from staticgraph.compiler.graph.sizes import has_sizes, is_open
 
 
 class _Typed(Protocol):
@@ -108,12 +108,13 @@ class Builder:
     def types(self, op: OpDef, inputs: Sequence[Value], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
         """The types of the outputs of `op`; the error that its type rule asks for if there are none."""
         try:
-            types = result_types(op, [v.type for v in inputs], attrs)
-            unknown = [
-                p for p in op.params if p.partial and p.name in attrs and not is_known(p, attrs[p.name])
-            ]
-            unsized = [t for t in types if t.shape is None or None in t.shape]
-            require(not unknown and not unsized, "the sizes of its result are not known")
+            types = result_types(op, [*map(_type_of, inputs)], attrs)
+            for type in types:
+                if type.shape is None or None in type.shape:
+                    raise RuleError(_NOT_KNOWN)
+            for param in op.params:
+                if param.partial and param.name in attrs and not is_known(param, attrs[param.name]):
+                    raise RuleError(_NOT_KNOWN)
             return types
         except RuleError as error:
             raise refused(error, op.name, _call(op, inputs), self.where) from None
@@ -125,13 +126,18 @@ class Builder:
 
         Equal types are one object here, so that they are found by identity.
         """
-        of_inputs = tuple([v.type for v in inputs])
+        of_inputs = tuple(map(_type_of, inputs))
         kinds = tuple(map(type, attrs.values()))  # 1 and True are equal
         key = (op, tuple(map(id, of_inputs)), tuple(attrs.items()), kinds) if inputs else None
         if key is not None and (found := self._types.get(key)) is not None:
             return found[0]
-        with listening() as asked:
-            types = tuple([self._same_types.setdefault(t, t) for t in self.types(op, inputs, attrs)])
+        asked: list[Undecided] = []
+        if current_answer() is None:  # then nothing is answered
+            types = self.types(op, inputs, attrs)
+        else:
+            with listening() as asked:
+                types = self.types(op, inputs, attrs)
+        types = tuple(map(self._same_types.setdefault, types, types))
         if key is not None and not asked:
             self._types[key] = types, of_inputs  # which keeps the identities
         return types
@@ -259,6 +265,10 @@ class _At:
         if isinstance(error, Undecided):
             error.asked_by = error.asked_by or (("what asks", self._where),)
         self._builder.where = self._before
+
+
+_type_of = attrgetter("type")
+_NOT_KNOWN = "the sizes of its result are not known"
 
 
 def _is_given(value: Value) -> bool:

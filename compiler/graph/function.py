@@ -20,8 +20,7 @@ from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.graph.strings import join_strings, split_strings
-from staticgraph.compiler.support.cached_property import cached_property
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import cached_property, dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,9 @@ def user_frame() -> Provenance | None:
             found: Provenance | None = frame.f_locals["where"]
             return of_derivative(found)
         ours = known(code)
-        if ours is False or (ours is None and not is_ours(code)):
+        if ours is None:
+            ours = _is_ours[code] = code.co_filename.startswith(_OURS)
+        if not ours:
             return Provenance(code.co_filename, code.co_name, code, frame.f_lasti)
         frame = frame.f_back  # type: ignore[assignment]
     return None

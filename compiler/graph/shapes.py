@@ -179,13 +179,11 @@ def compatible(a: Shape | None, b: Shape | None) -> bool:
 
 def normalize_axis(axis: int, rank: int, name: str = "axis", kind: type[ShapeError] = ShapeError) -> int:
     """`axis` counted from the front; an error of this kind where it is out of range."""
-    require(hasattr(axis, "__index__"), f"{name} is {shown(axis)}, and must be a whole number", kind=kind)
-    require(
-        -rank <= axis < rank,
-        f"{name} {axis} is out of range for a tensor of rank {rank}",
-        hint=f"{name} may be {-rank} to {rank - 1}" if rank else "a single number has no axes",
-        kind=kind,
-    )
+    if not hasattr(axis, "__index__"):
+        raise RuleError(f"{name} is {shown(axis)}, and must be a whole number", None, kind)
+    if not -rank <= axis < rank:
+        hint = f"{name} may be {-rank} to {rank - 1}" if rank else "a single number has no axes"
+        raise RuleError(f"{name} {axis} is out of range for a tensor of rank {rank}", hint, kind)
     return axis + rank if axis < 0 else axis
 
 
@@ -196,8 +194,9 @@ def normalize_axes(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ..
     # The parts of text are numbers, too, or text.
     listed = tuple(axes) if isinstance(axes, Iterable) and not isinstance(axes, (str, bytes)) else (axes,)
     for axis in listed:
-        hint = "axes are counted: 0 is the first, -1 the last"
-        require(hasattr(axis, "__index__"), f"axis {axis!r} is no integer", hint, DtypeError)
+        if not hasattr(axis, "__index__"):
+            hint = "axes are counted: 0 is the first, -1 the last"
+            raise RuleError(f"axis {axis!r} is no integer", hint, DtypeError)
     return tuple(sorted({normalize_axis(int(a), rank) for a in listed}))
 
 

@@ -103,7 +103,10 @@ class Size:
             return self
         if not isinstance(other, (Size, int)):
             return NotImplemented
-        return total((self, other))
+        terms = dict(self.terms)
+        for monomial, factor in terms_of(other).items():
+            terms[monomial] = terms.get(monomial, 0) + factor
+        return made(terms)
 
     __radd__ = __add__
 
@@ -127,7 +130,7 @@ class Size:
             return NotImplemented
         terms: dict[Monomial, int] = {}
         for mine, factor in self.terms.items():
-            for its, times in _terms(other).items():
+            for its, times in terms_of(other).items():
                 monomial = tuple(sorted((*mine, *its), key=str))
                 terms[monomial] = terms.get(monomial, 0) + factor * times
         return made(terms)
@@ -264,7 +267,7 @@ def _bounds(size: Size) -> tuple[int, int]:
 
 def _bounds_of_terms(size: Size) -> tuple[int, int]:
     low = high = 0
-    for monomial, factor in _terms(size).items():
+    for monomial, factor in terms_of(size).items():
         ends = (1, 1)
         for atom in monomial:
             least, most = _atom_bounds(atom)
@@ -278,15 +281,7 @@ def _bounds_of_terms(size: Size) -> tuple[int, int]:
 def evaluate(size: AnySize, values: Mapping[str, int]) -> int:
     """Return the value of a size, given those of the symbols."""
     value = _atom_value
-    return sum([math.prod([value(atom, values) for atom in m], start=f) for m, f in _terms(size).items()])
-
-
-def symbols(size: AnySize) -> frozenset[str]:
-    """Return the names of the symbols that a size depends on."""
-    found: set[str] = set()
-    for atom in {atom for monomial in _terms(size) for atom in monomial}:
-        found |= {atom} if isinstance(atom, str) else symbols(_inner(atom))
-    return frozenset(found)
+    return sum([math.prod([value(atom, values) for atom in m], start=f) for m, f in terms_of(size).items()])
 
 
 def positive(size: AnySize) -> AnySize:
@@ -304,6 +299,13 @@ def at_most(size: AnySize, most: int) -> AnySize:
     return size if greatest <= most else most if least >= most else Size({(AtMost(size, most),): 1})
 
 
+def lesser(a: AnySize, b: AnySize) -> AnySize:
+    """Return the lesser one of two sizes, which need not be known if one of them is a number."""
+    if isinstance(a, Size) and isinstance(b, Size):
+        return min(a, b)
+    return at_most(a, b) if isinstance(a, Size) else at_most(b, a)
+
+
 def at_least(size: AnySize, least: int) -> AnySize:
     """Return the greater one of a size and a number."""
     if not isinstance(size, Size):
@@ -312,35 +314,13 @@ def at_least(size: AnySize, least: int) -> AnySize:
     return size if low >= least else least if high <= least else positive(size + (1 - least)) - (1 - least)
 
 
-def replaced(size: AnySize, by: Mapping[str, AnySize], known: dict[Atom, AnySize] | None = None) -> AnySize:
-    """Return a size with other sizes in place of symbols.
-
-    `known` has what factors become, and is given those that are new.
-    """
-    known = {} if known is None else known
-    for atom in [atom for monomial in _terms(size) for atom in monomial]:
-        if atom not in known:
-            known[atom] = _atom_replaced(atom, by, known)
-    return total([math.prod(map(known.__getitem__, m), start=f) for m, f in _terms(size).items()])
-
-
 def total(sizes: Iterable[AnySize]) -> AnySize:
     """Return the sum of many sizes, whose terms are put in order once."""
     terms: dict[Monomial, int] = {}
     for size in sizes:
-        for monomial, factor in _terms(size).items():
+        for monomial, factor in terms_of(size).items():
             terms[monomial] = terms.get(monomial, 0) + factor
     return made(terms)
-
-
-def linear(size: AnySize) -> tuple[str, int, int] | None:
-    """Return the symbol, the factor and the constant of a size such as `4*n0 + 3`; None if it is no such."""
-    if not isinstance(size, Size) or len(size.terms) - (() in size.terms) != 1:
-        return None
-    (monomial, factor), *_ = size.terms.items()
-    if len(monomial) != 1 or not isinstance(monomial[0], str):
-        return None
-    return monomial[0], factor, size.terms.get((), 0)
 
 
 class _Same(dict[str, int]):
@@ -417,7 +397,20 @@ def is_open(shape: Any) -> bool:
     return Size in map(type, shape)  # in C: it is asked for every node
 
 
-def _terms(size: AnySize) -> Mapping[Monomial, int]:
+def has_sizes(value: Any) -> bool:
+    """Return True if an attribute of an op is an open size, or a list or tuple with one in it."""
+    return isinstance(value, Size) or (isinstance(value, (list, tuple)) and any(map(has_sizes, value)))
+
+
+def attribute_at(value: Any, values: Mapping[str, int]) -> Any:
+    """Return an attribute of an op with the values of the open sizes in it."""
+    if isinstance(value, tuple):
+        return tuple(attribute_at(each, values) for each in value)
+    return evaluate(value, values) if isinstance(value, Size) else value
+
+
+def terms_of(size: AnySize) -> Mapping[Monomial, int]:
+    """Return the terms of a size, of a number also."""
     return size.terms if isinstance(size, Size) else {(): int(size)} if size else {}
 
 
@@ -432,7 +425,8 @@ def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
     return -len(term[0]), "*".join(map(str, term[0]))
 
 
-def _inner(atom: Quotient | AtLeastOne | AtMost) -> Size:
+def inner(atom: Quotient | AtLeastOne | AtMost) -> Size:
+    """Return the size in a factor that is no symbol."""
     return atom.dividend if isinstance(atom, Quotient) else atom.size
 
 
@@ -447,21 +441,10 @@ def _atom_value(atom: Atom, values: Mapping[str, int]) -> int:
     return values[atom]
 
 
-def _atom_replaced(atom: Atom, by: Mapping[str, AnySize], known: dict[Atom, AnySize]) -> AnySize:
-    match atom:
-        case Quotient():
-            return replaced(atom.dividend, by, known) // atom.divisor
-        case AtLeastOne():
-            return positive(replaced(atom.size, by, known))
-        case AtMost():
-            return at_most(replaced(atom.size, by, known), atom.most)
-    return by[atom] if atom in by else Size({(atom,): 1})
-
-
 def _atom_bounds(atom: Atom) -> tuple[int, int]:
     if isinstance(atom, str):
         return 0, getattr(atom, "most", MOST)
-    least, most = bounds(_inner(atom))
+    least, most = bounds(inner(atom))
     if isinstance(atom, AtLeastOne):
         return max(least, 1), max(most, 1)
     if isinstance(atom, AtMost):

@@ -160,3 +160,8 @@ def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lane
         instructions += 1.0
         moved += buffers[stmt.buffer].dtype.size
     return instructions * CPU.addition_ns + moved * lanes * CPU.byte_ns
+
+
+def is_for_several(cost: float) -> bool:
+    """Return True if work of so many nanoseconds is worth several threads."""
+    return cost >= CPU.shared_ns

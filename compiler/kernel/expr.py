@@ -426,8 +426,10 @@ def _free(node: Expr) -> frozenset[Index]:
         return frozenset((node,))
     if not node.children:
         return frozenset()
-    below = [free for c in node.children if (free := c.known["free"])]
-    found: frozenset[Index] = below[0].union(*below[1:]) if below else frozenset()
+    found: frozenset[Index] = frozenset()
+    for child in node.children:
+        free = child.known["free"]
+        found = found | free if found and free else found or free
     return found.difference(node.axes) if isinstance(node, Reduce) else found
 
 

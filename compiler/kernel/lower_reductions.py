@@ -115,7 +115,7 @@ class _Canonical:
             if node in self.done:
                 continue
             children = tuple(map(self.done.__getitem__, node.children))
-            depth = max([self.depth[c] for c in node.children], default=0)
+            depth = max(map(self.depth.__getitem__, node.children), default=0)
             new = node if children == node.children else _rebuild(node, children)
             if isinstance(new, Reduce):
                 old = [a for a in new.axes if not same(a.extent, 1)]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from enum import Enum
+from typing import TypeVar
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import AnySize
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel.expr import Expr, Index, Local, Scalar
 from staticgraph.compiler.machine import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -246,6 +247,21 @@ def statements(body: tuple[Stmt, ...]) -> list[Stmt]:
 
 
 _WITH_BODY = {Loop, While, If}
+
+
+_S = TypeVar("_S", bound=Stmt)
+
+
+def opens(body: tuple[Stmt, ...]) -> bool:
+    """Return True if a loop has an open extent."""
+    return Size in [type(s.index.extent) for s in statements(body) if isinstance(s, Loop)]
+
+
+def whole(stmt: _S) -> _S:
+    """`stmt`, done in one chunk though its iterations may be independent."""
+    if isinstance(stmt, Loop) and stmt.kind is LoopKind.PARALLEL:
+        return replace(stmt, kind=LoopKind.SERIAL)
+    return stmt
 
 
 def updated(body: tuple[Stmt, ...]) -> set[Local]:

@@ -8,20 +8,51 @@ from __future__ import annotations
 import bisect
 import heapq
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 
+from staticgraph.compiler.fusion.group import Group
+from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
-from staticgraph.compiler.lower.program import OpenPlace
+from staticgraph.compiler.lower.program import OpenPlace, Workspace
+from staticgraph.compiler.support.dataclass import dataclass
 
 Key = TypeVar("Key", bound=Hashable)
 Lifetime = tuple[int, int, int]  # size in bytes, the instruction that writes it, the last that reads it
 
+# What has memory: a value, or a loop, a branch or scratch memory of a kernel while it runs.
+Stored = Value | Group | tuple[Group, Workspace]
+Version = tuple[Stored, int]  # what it is, and the place in the order of the kernel that writes it
+
 _WASTE = 1.25  # times the bytes of a buffer of open size that it may take
 CAREFUL = 2000  # buffers: for more, the better way to place them would take too long
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A kernel in its place in the order: what it reads and writes, and whether it may run again."""
+
+    group: Group
+    reads: tuple[Value, ...]
+    writes: tuple[Stored, ...]
+    again: bool
+
+
+def lifetimes(items: Sequence[Candidate], sizes: Mapping[Stored, int]) -> dict[Version, Lifetime]:
+    """The lifetimes of the values in `sizes`; those that are computed again have several."""
+    born: dict[Stored, int] = {}
+    last: dict[Version, int] = {}
+    for i, item in enumerate(items):
+        for value in item.reads:
+            if value in born:
+                last[value, born[value]] = i
+        for stored in item.writes:
+            if stored in sizes:
+                born[stored] = last[stored, i] = i
+    return {(value, first): (sizes[value], first, end) for (value, first), end in last.items()}
 
 
 def plan_arena(lifetimes: Mapping[Key, Lifetime]) -> tuple[dict[Key, int], int]:

@@ -14,11 +14,10 @@ from typing import Any, cast
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.graph.open_sizes.data import attribute_at
-from staticgraph.compiler.graph.sizes import Size, evaluate
+from staticgraph.compiler.graph.sizes import Size, attribute_at, evaluate
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Reduce, rebuild, walk
 from staticgraph.compiler.kernel.form import Copies, Unproven
-from staticgraph.compiler.kernel.indices.in_bounds import in_bounds, is_proven
+from staticgraph.compiler.kernel.indices.in_bounds import in_bounds
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
@@ -50,6 +49,7 @@ from staticgraph.compiler.lower.program import (
     RowAt,
     buffers_of,
 )
+from staticgraph.compiler.lower.routine_forms import is_proven
 
 Values = Mapping[str, int]
 

@@ -18,9 +18,9 @@ from itertools import groupby
 
 from staticgraph.compiler.fusion.group import Group, is_collective, is_whole
 from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.lower.buffer_assignment import Candidate
 from staticgraph.compiler.lower.parallel_schedule import ByteSpan, Memory
 from staticgraph.compiler.lower.program import Begin, Complete, Copy, HostCall, Instruction, Launch
-from staticgraph.compiler.lower.rematerialize import Candidate
 
 
 def sent_early(groups: Sequence[Group], reads: Mapping[Group, Sequence[Value]]) -> list[Group]:

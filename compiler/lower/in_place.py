@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 
+from staticgraph.compiler.fusion.cost import flops
 from staticgraph.compiler.fusion.group import Group
 from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.kernel.expr import Expr, Load, walk
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Kernel, expressions, statements
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.kernels import RowRange, first_store
 from staticgraph.compiler.lower.program import Loops
+from staticgraph.compiler.machine import CPU
+
+_UNSTOPPABLE = 3e9  # ns of work of one thread that a run may still do when it should stop
 
 
 def may_overwrite(
@@ -82,6 +87,8 @@ def readers_first(
     changes: Mapping[Group, Sequence[Value]], reads: Mapping[Group, Sequence[Value]]
 ) -> list[Group]:
     """Groups that change variables, each after the others that read them; as given if that is a circle."""
+    if len(changes) < 2:
+        return [*changes]
     readers: dict[Value, list[Group]] = {}
     for group in changes:
         for value in reads[group]:
@@ -103,3 +110,17 @@ def readers_first(
             if not waiting[next_one]:
                 ready.append(next_one)
     return [*order, *(g for g in changes if g not in order)]
+
+
+def unstoppable_from(groups: Sequence[Group]) -> int:
+    """The last kernel before which a run must be able to stop, or -1: what is left after it is short.
+
+    When a variable is overwritten, the run has to go on to its end.
+    """
+    left = 0.0
+    for number, group in reversed([*enumerate(groups)]):
+        outputs = sum(estimate(v.size) * v.dtype.size for v in group.outputs)
+        left += flops(group.nodes) / CPU.sustained_flops_per_ns + outputs / CPU.sustained_bytes_per_ns
+        if left > _UNSTOPPABLE:
+            return number
+    return -1

@@ -10,8 +10,7 @@ from typing import Any
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.fusion.group import is_control
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.lower.constants import Constants
-from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Program, Ref, Require
+from staticgraph.compiler.lower.program import ARGUMENTS, Constants, HostCall, Program, Ref, Require
 
 LIMIT = 1 << 18  # computed elements: for more, machine code is sooner done, its compilation included
 GIVEN = ("constant", "parameter", "fill")  # these cost no more than the memory that they fill
@@ -19,7 +18,7 @@ GIVEN = ("constant", "parameter", "fill")  # these cost no more than the memory 
 
 def runs_once(step: Step) -> bool:
     """Return True if `step` only sets variables, independent of feeds and variables, and is small."""
-    if step.feeds or step.reads or step.fetches or not step.writes:
+    if not step.only_sets:
         return False
     nodes = [node for node in step.function.nodes if node.op.name != "parameter"]
     computed = sum(v.size for node in nodes if node.op.name not in GIVEN for v in node.outputs)

@@ -28,7 +28,6 @@ from staticgraph.compiler.kernel.indices.affine import affine
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import sum_of_products
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
-from staticgraph.compiler.lower.assumptions import assumptions
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange, build_kernel, counted, row_bytes
 from staticgraph.compiler.lower.program import Launch, Loops, Workspace
 from staticgraph.compiler.support.dataclass import dataclass
@@ -130,6 +129,8 @@ class KernelTable:
 
         It is `built` if that is given and there is none yet.
         """
+        from staticgraph.compiler.lower.assumptions import assumptions  # for programs of several kernels
+
         values = known.values
         changes = [(values[new], values.setdefault(old, len(values))) for new, old in in_place.items()]
         key = known.structure, shared, numbers, assumptions(), *changes

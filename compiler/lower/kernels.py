@@ -29,17 +29,15 @@ from staticgraph.compiler.kernel.expr import (
     Expr,
     Index,
     Load,
-    Reduce,
     ScalarParameter,
     substitute,
     walk,
 )
-from staticgraph.compiler.kernel.form import Pieces, StagedForm, Unproven, Updates
-from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds, is_proven
+from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
-from staticgraph.compiler.kernel.stmt import Buffer, Form, Kernel, Loop, Stmt, Store, expressions, statements
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, Store, expressions, statements
 from staticgraph.compiler.lower.program import Loops, Workspace
 from staticgraph.compiler.ops.kinds import Out, View, described, scratch_of
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -148,15 +146,11 @@ def _bounded(work: Loops | Kernel) -> Loops | Kernel:
         body = in_bounds(work.body, work.buffers)
         if body is work.body:
             return work
-        form = work.form
-        if isinstance(form, Pieces):
-            clamped: Any = [in_bounds(stores, work.buffers) for stores in form.stores]
-            form = Pieces(form.domains, tuple(clamped))
-        elif form is not None and any(is_open(b.shape) for b in work.buffers.values()):
-            form = Unproven(work.body, form)
-        elif not is_proven(form, work.buffers):
-            form = None
-        return replace(work, body=body, form=form)
+        if work.form is None:
+            return replace(work, body=body)
+        from staticgraph.compiler.lower.routine_forms import bounded  # few kernels have a form
+
+        return replace(work, body=body, form=bounded(work, work.form))
     buffers = dict(work.buffers)
     nests, sums = (tuple(_bounded_nest(n, buffers) for n in part) for part in (work.nests, work.sums))
     return replace(work, nests=nests, sums=sums)
@@ -233,7 +227,9 @@ class _Puller:
         placer = Placer()  # one for all: no local has the name of another
         nests = _together(stores)
         body = tuple(stmt for nest in map(placer.nest, nests) for stmt in nest)
-        return Kernel("assembly", buffers, body, _summing(nests))
+        from staticgraph.compiler.lower.routine_forms import summing  # of assemblies
+
+        return Kernel("assembly", buffers, body, summing(nests))
 
     def routine(self, root: Node) -> Kernel:
         assert root.op.statements is not None, root
@@ -243,7 +239,11 @@ class _Puller:
         body, form = described(made)
         match first_store(body):
             case Store(target, at, Load(source, where)) if target == source and at == where:
-                body, form = body[1:], _without_copy(form)  # what is copied lies there already
+                body = body[1:]  # what is copied lies there already
+                if form is not None:
+                    from staticgraph.compiler.lower.routine_forms import without_copy
+
+                    form = without_copy(form)
         buffers = {**self.buffers, **scratch_of(made)}
         if not _are_complex(body, buffers):
             return Kernel(root.op.name, buffers, body, form)
@@ -321,17 +321,6 @@ class _Puller:
         return name
 
 
-def _summing(nests: Sequence[Nest]) -> Pieces | None:
-    """The pieces of an assembly, if some are reductions and none reads what another one stores."""
-    loads = [e for nest in nests for store in nest.stores for e in walk(store.value)]
-    stored = {store.buffer for nest in nests for store in nest.stores}
-    if not any(isinstance(e, Reduce) for e in loads):
-        return None
-    if any(isinstance(e, Load) and e.buffer in stored for e in loads):
-        return None
-    return Pieces(tuple(nest.domain for nest in nests), tuple(nest.stores for nest in nests))
-
-
 def _together(stores: Iterable[tuple[tuple[Index, ...], Store]]) -> list[Nest]:
     """Stores, given with the domain of each; as one where that is the same, and they read the same."""
     found: list[tuple[tuple[Index, ...], list[Store], set[str]]] = []
@@ -368,14 +357,6 @@ def counted(value: Value, at: Position) -> Expr | None:
     if (array != wanted).any():
         return None
     return cast(simplify_index(place), value.dtype)
-
-
-def _without_copy(form: Form | None) -> Form | None:
-    """The form of a body whose first statements are left out."""
-    match form:
-        case Updates(StagedForm((_, *stages), scratch), count, rows, copies):
-            return Updates(StagedForm(tuple(stages), scratch), count, rows, copies)
-    return None
 
 
 def first_store(body: tuple[Stmt, ...]) -> Store | None:

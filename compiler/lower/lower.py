@@ -4,12 +4,12 @@ for every value, and what each kernel reads and writes.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler import stages
+from staticgraph.compiler.fusion.cost import flops
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import (
     Fusion,
@@ -20,22 +20,26 @@ from staticgraph.compiler.fusion.group import (
     is_host,
     is_whole,
 )
-from staticgraph.compiler.fusion.inline_element import template
-from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.graph.open_sizes.data import has_sizes
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
-from staticgraph.compiler.graph.sizes import AnySize, estimate, is_open
-from staticgraph.compiler.kernel.expr import Reduce
-from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
-from staticgraph.compiler.lower.constants import ConstantPool, Constants
-from staticgraph.compiler.lower.in_place import may_overwrite, readers_first
+from staticgraph.compiler.graph.sizes import AnySize, estimate, has_sizes, is_open
+from staticgraph.compiler.lower.buffer_assignment import (
+    Candidate,
+    Stored,
+    fullest,
+    lifetimes,
+    plan_arena,
+    plan_open,
+)
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange
 from staticgraph.compiler.lower.program import (
     ARENA,
     ARGUMENTS,
     CONSTANTS,
+    ConstantPool,
+    Constants,
     Copy,
     HostCall,
     Instruction,
@@ -47,14 +51,11 @@ from staticgraph.compiler.lower.program import (
     Workspace,
     may_stop,
 )
-from staticgraph.compiler.lower.rematerialize import Candidate, Stored, lifetimes, recompute, spared
-from staticgraph.compiler.machine import CPU
 
 if TYPE_CHECKING:
     from staticgraph.compiler.lower.control_flow import ControlPlan
 
 LARGE_ARENA = 1 << 26  # bytes, of all values: with fewer it matters little how long they are kept
-_UNSTOPPABLE = 3e9  # ns of work of one thread that a run may still do when it should stop
 _BYTES_PER_FLOP = 1 / 256  # that may be moved more: about a hundredth of the time, on processors of today
 
 
@@ -95,7 +96,7 @@ def _asks_sizes(function: Function) -> bool:
     for node in function.nodes:
         values += node.outputs
         attributes += node.attrs.values()
-    sizes = [n for v in values for n in v.type.static_shape]
+    sizes = [n for v in values for n in v.type.shape or ()]
     return is_open(sizes) or any(map(has_sizes, attributes))
 
 
@@ -149,22 +150,28 @@ class _Lowering:
 
     def limit_arena(self, limit: int) -> None:
         """Compute values again rather than keep them, until the arena has at most `limit` bytes."""
-        self.groups = [item.group for item in recompute(self._items(), self.sizes, limit)]
+        from staticgraph.compiler.lower.rematerialize import recompute  # few programs meet a limit
+
+        self.groups = [item.group for item in recompute(self._items(repeats=True), self.sizes, limit)]
 
     def spare_arena(self) -> None:
         """If the arena is large, rematerialise values that take little time beside the step's arithmetic."""
         sizes = {stored: estimate(size) for stored, size in self.sizes.items()}
         if sum(sizes.values()) > LARGE_ARENA:
-            traffic = _flops(self.function.nodes) * _BYTES_PER_FLOP
-            self.groups = [item.group for item in spared(self._items(), sizes, traffic)]
+            from staticgraph.compiler.lower.rematerialize import spared
 
-    def _items(self) -> list[Candidate]:
+            traffic = flops(self.function.nodes) * _BYTES_PER_FLOP
+            self.groups = [item.group for item in spared(self._items(repeats=True), sizes, traffic)]
+
+    def _items(self, repeats: bool = False) -> list[Candidate]:
+        """Return the kernels in order; with `repeats`, it is known which ones may run again."""
         changed = {*self.overwritten, *self.overwritten.values()}
         items = []
         for group in self.groups:
             reads = tuple(self._reads(group))
             again = (
-                not is_whole(group.root)
+                repeats
+                and not is_whole(group.root)
                 and group.root.op.statements is None
                 and all(node.op.kind is not Kind.CONTRACTION for node in group.nodes)
                 and all(v in self.sizes for v in group.outputs)
@@ -220,6 +227,10 @@ class _Lowering:
         are, which they may then overwrite, and no longer: what they read need not be kept until the end.
         Those that only read what is there all the time wait until they are read.
         """
+        if len(groups) < 2:
+            return groups
+        from staticgraph.compiler.lower.in_place import readers_first
+
         reads = {g: self._reads(g) for g in groups}
         groups = self._before_use(groups, reads)
         read = {v for values in reads.values() for v in values}
@@ -310,12 +321,17 @@ class _Lowering:
 
         From then on its buffer is theirs.
         """
+        routines = [(i, g) for i, g in enumerate(self.groups) if g.root.op.statements is not None]
+        if not routines:
+            return {}
+        from staticgraph.compiler.lower.in_place import may_overwrite
+
         last_read = self._last_reads()
         kept = {*self.function.params, *map(self._base, self.function.results)}
         made = {v for g in self.groups for v in g.outputs}  # a kernel without elements reads what none makes
         found: dict[Value, Value] = {}
-        for i, group in enumerate(self.groups):
-            if group.root.op.statements is None or is_host(group.root):
+        for i, group in routines:
+            if is_host(group.root):
                 continue
             new = group.root.outputs[0]
             for old in self._reads(group):
@@ -334,11 +350,15 @@ class _Lowering:
 
     def _in_place(self) -> frozenset[int]:
         """The results that overwrite the variable whose new value they are."""
+        if not self.updates:
+            return frozenset()
+        from staticgraph.compiler.lower.in_place import may_overwrite, unstoppable_from
+
         found: set[int] = set()
         # After what may fail or be stopped, nothing may have been overwritten.
         stops = [i for i, g in enumerate(self.groups) if self.may_stop and self._stops(g)]
         stops += [i for i, g in enumerate(self.groups) if self.flag is not None and self.flag in g.outputs]
-        last_stop = max((*stops, self._last_stop()))
+        last_stop = max((*stops, unstoppable_from(self.groups) if self.may_stop and self.updates else -1))
         home = {v: i for i, g in enumerate(self.groups) for v in g.outputs}
         last_read = self._last_reads()
         claimed: set[Value] = set()
@@ -351,22 +371,6 @@ class _Lowering:
                 claimed.add(value)
                 found.add(result)
         return frozenset(found)
-
-    def _last_stop(self) -> int:
-        """The last kernel before which a run must be able to stop, or -1: what is left after it is short.
-
-        When a variable is overwritten, the run has to go on to its end.
-        """
-        if self.may_stop and self.updates:
-            left = 0.0
-            for number, group in reversed([*enumerate(self.groups)]):
-                outputs = sum(estimate(v.size) * v.dtype.size for v in group.outputs)
-                left += (
-                    _flops(group.nodes) / CPU.sustained_flops_per_ns + outputs / CPU.sustained_bytes_per_ns
-                )
-                if left > _UNSTOPPABLE:
-                    return number
-        return -1
 
     def _stops(self, group: Group) -> bool:
         """Return True if a run can end in `group`."""
@@ -464,19 +468,6 @@ class _Lowering:
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
         return self.kernels.launched(Launch(made.work, args, tuple(group.nodes), reads, writes))
-
-
-def _flops(nodes: Iterable[Node]) -> int:
-    """Return the floating-point operations of products, in all iterations of loops of known trip count."""
-    total = 0
-    for node in nodes:
-        if node.op.kind is Kind.CONTRACTION:
-            summed = (e.axes for e in template(node).order if isinstance(e, Reduce))
-            extents = math.prod(axis.extent for axes in summed for axis in axes)
-            total += 2 * estimate(node.outputs[0].size * extents)
-        elif node.op.name == "loop" and node.attrs["exact"]:
-            total += estimate(node.attrs["bound"]) * _flops(node.attrs["body"].nodes)
-    return total
 
 
 def _inner(

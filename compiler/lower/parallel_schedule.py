@@ -317,7 +317,7 @@ def _place_shared(
     for number, _ in once:
         times[number] += [0, now]
     needing = {n: (tasks[n].shared, min(t), max(t)) for n, t in times.items() if tasks[n].shared}
-    return plan_arena(needing)
+    return plan_arena(needing) if needing else ({}, 0)
 
 
 _END = 1 << 62  # bytes: where a block of open size ends at the latest

@@ -11,17 +11,75 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler.fusion.group import is_collective
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.graph.open_sizes.data import attribute_at
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, evaluate
+from staticgraph.compiler.graph.sizes import AnySize, attribute_at, evaluate
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.lower_reductions import Nest
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel
-from staticgraph.compiler.lower.constants import Constants
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
 from staticgraph.compiler.support.dataclass import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    r"""`size` bytes, most of them in `pieces`: each with the offset of its first byte. All others are zero.
+
+    >>> pool = ConstantPool()
+    >>> [pool.keep(Constants.of(data)) for data in (b"some", b"more")]
+    [0, 64]
+    >>> bytes(pool.constants())[60:70]
+    b'\x00\x00\x00\x00more\x00\x00'
+    """
+
+    pieces: tuple[tuple[int, memoryview], ...] = ()
+    size: int = 0
+
+    @staticmethod
+    def of(data: bytes | memoryview) -> Constants:
+        """One piece."""
+        piece = memoryview(data)
+        return Constants(((0, piece),), len(piece))
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __bytes__(self) -> bytes:
+        memory = np.empty(self.size, np.uint8)
+        self.write(memory)
+        return memory.tobytes()
+
+    def write(self, memory: np.ndarray) -> None:
+        """Fill `memory`, of `size` bytes."""
+        end = 0
+        for offset, piece in self.pieces:
+            memory[end:offset] = 0
+            end = offset + len(piece)
+            memory[offset:end] = np.frombuffer(piece, np.uint8)
+        memory[end:] = 0
+
+
+class ConstantPool:
+    """Constants that are being collected."""
+
+    def __init__(self) -> None:
+        self._pieces: list[tuple[int, memoryview]] = []
+        self._size = 0
+
+    def keep(self, constants: Constants) -> int:
+        """The offset at which they will be, at an aligned address. They are not copied."""
+        start = self._size
+        self._pieces += [(start + offset, piece) for offset, piece in constants.pieces]
+        self._size += padded(max(len(constants), 1))
+        return start
+
+    def constants(self) -> Constants:
+        """All that was kept."""
+        return Constants(tuple(self._pieces), self._size)
+
 
 ARENA, SHARED, PRIVATE, CONSTANTS, ARGUMENTS = range(5)
 
@@ -247,7 +305,7 @@ class Program:
     @property
     def host_slot(self) -> int:
         """The slot of the function that makes host calls."""
-        return self.first_result + len(self.results)
+        return ARGUMENTS + len(self.arguments) + len(self.results)
 
     @property
     def pool_slot(self) -> int:
@@ -257,12 +315,12 @@ class Program:
     @property
     def watch_slot(self) -> int:
         """The slot of what tells loops to stop."""
-        return self.pool_slot + 1
+        return self.host_slot + 2
 
     @property
     def numbers_slot(self) -> int:
         """The slot of the open sizes that the code asks for, if it does."""
-        return self.watch_slot + 1
+        return self.host_slot + 3
 
     @property
     def slots(self) -> int:

@@ -24,9 +24,7 @@ from staticgraph.compiler.fusion.cost import cost, reduces
 from staticgraph.compiler.fusion.group import Group
 from staticgraph.compiler.fusion.inline_element import template
 from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.lower.buffer_assignment import Lifetime, fullest
-from staticgraph.compiler.lower.program import Workspace
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.lower.buffer_assignment import Candidate, Stored, fullest, lifetimes
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -37,35 +35,6 @@ _LIGHT = (
     16  # additions of vectors: a function and four additions take as long as to read and write an element
 )
 _BEFORE, _AFTER = "before", "after"  # work done once, and uses after the fullest moment
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
-    """A kernel in its place in the order: what it reads and writes, and whether it may run again."""
-
-    group: Group
-    reads: tuple[Value, ...]
-    writes: tuple[Stored, ...]
-    again: bool
-
-
-# What has memory: a value, or a loop, a branch or scratch memory of a kernel while it runs.
-Stored = Value | Group | tuple[Group, Workspace]
-Version = tuple[Stored, int]  # what it is, and the place in the order of the kernel that writes it
-
-
-def lifetimes(items: Sequence[Candidate], sizes: Mapping[Stored, int]) -> dict[Version, Lifetime]:
-    """The lifetimes of the values in `sizes`; those that are computed again have several."""
-    born: dict[Stored, int] = {}
-    last: dict[Version, int] = {}
-    for i, item in enumerate(items):
-        for value in item.reads:
-            if value in born:
-                last[value, born[value]] = i
-        for stored in item.writes:
-            if stored in sizes:
-                born[stored] = last[stored, i] = i
-    return {(value, first): (sizes[value], first, end) for (value, first), end in last.items()}
 
 
 def recompute(items: Sequence[Candidate], sizes: Mapping[Stored, int], limit: int) -> Sequence[Candidate]:

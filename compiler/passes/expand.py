@@ -55,7 +55,9 @@ def expand(function: Function, on_gpu: bool = False) -> Function:
 
 
 def _is_expanded(node: Node, on_gpu: bool) -> bool:
-    return node.op.name in MARKERS or _is_composite(node, on_gpu) or is_wide(node)
+    if node.op.name in MARKERS or (len(node.inputs) > MOST_INPUTS and is_wide(node)):
+        return True
+    return _is_composite(node, on_gpu)
 
 
 def _is_composite(node: Node, on_gpu: bool) -> bool:

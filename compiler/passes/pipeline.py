@@ -39,7 +39,8 @@ class Pipeline:
         with observing(*observers):
             for each in self.passes:
                 before = function
-                if _concerns(each.__name__, function):
+                concerned = OPS_OF.get(each.__name__)
+                if concerned is None or not concerned.isdisjoint(function.op_names):
                     function = each(function)
                 stages.report(each.__name__, before, function)
         return function
@@ -89,11 +90,6 @@ def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeli
     passes = {each.__name__: each for each in each_pass}
     made = Pipeline(tuple([passes[name] for name in NAMES if name not in without]))
     return made
-
-
-def _concerns(name: str, function: Function) -> bool:
-    """Return True if a Function has ops that a pass is for, or the pass is for all."""
-    return name not in OPS_OF or not OPS_OF[name].isdisjoint(function.op_names)
 
 
 PIPELINE = pipeline()

@@ -9,24 +9,15 @@ Rules that assume that no NaN and no infinity appears are left out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, partial
 
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.rewrite.rule import MATH, ROUNDING, Rule, RuleSet, Trace, rewrite
+from staticgraph.compiler.rewrite.rule import MATH, ROUNDING, Inexact, Rule, RuleSet, Trace, rewrite
 from staticgraph.compiler.support.lazy_names import load
 
-
-def _table(file: str, name: str, ops: str) -> RuleSet:
-    """A table in a file of `compiler/rules`, which is imported for graphs that have one of `ops`."""
-    return RuleSet(**{op: partial(_rules_of, file, name, op) for op in ops.split()})
-
-
-def _rules_of(file: str, name: str, op: str) -> tuple[Rule, ...]:
-    found: RuleSet = getattr(load(f"staticgraph.compiler.rules.{file}"), name)
-    return found.of(op)
-
-
-# By file and name: a table, and the ops at the roots of its rules.
+# Tables by their file in `compiler/rules` and their name, and the ops at the roots of their rules: the file
+# is imported for graphs that have one of these.
 TABLES = {
     ("algebra", "stability"): "log log1p realdiv subtract",
     ("algebra", "algebra"): "abs add exp log multiply negative pow realdiv sqrt square subtract",
@@ -55,8 +46,20 @@ def simplify(function: Function, trace: Trace | None = None, improve: bool = Tru
 def rules_for(present: frozenset[str], improve: bool) -> RuleSet:
     """Return the rules that can fire in graphs with these ops of those that few graphs have."""
     left_out = [table for op, table in _ABOUT.items() if op not in present]
-    tables = [_table(*key, ops) for key, ops in TABLES.items() if key not in left_out]
-    return RuleSet.joined(tables, MATH["relaxed"] if improve else ROUNDING)
+    tables: dict[str, list[tuple[str, str]]] = {}  # by the op
+    for table, ops in TABLES.items():
+        for op in () if table in left_out else ops.split():
+            tables.setdefault(op, []).append(table)
+    inexact = MATH["relaxed"] if improve else ROUNDING
+    return RuleSet(**{op: partial(_rules_of, op, found, inexact) for op, found in tables.items()})
+
+
+def _rules_of(op: str, tables: Sequence[tuple[str, str]], inexact: Inexact) -> list[Rule]:
+    found: list[Rule] = []
+    for file, name in tables:
+        table: RuleSet = getattr(load(f"staticgraph.compiler.rules.{file}"), name)
+        found += [rule for rule in table.of(op) if rule.inexact in inexact]
+    return found
 
 
 def every_rule(improve: bool = True) -> RuleSet:

@@ -24,10 +24,14 @@ Bindings = dict[str, Any]
 
 
 class Pattern(Operators):
-    """A term. Ops used on patterns make patterns."""
+    """A term. Ops used on patterns make patterns.
+
+    `op` is the op of all values that a pattern can match; None if they may have any.
+    """
 
     __slots__ = ()
     recorder: ClassVar[PatternRecorder]
+    op: OpDef | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,7 @@ class PatternRecorder:
 
 
 Pattern.recorder = PatternRecorder()
+Number.op = Exactly.op = OPS["constant"]
 
 
 def as_pattern(item: Any) -> Pattern:
@@ -137,16 +142,6 @@ def attributes(names: str) -> list[Attribute]:
 def compute(function: Callable[..., Any], *bound: PatternVariable | Number | Attribute) -> Compute:
     """An attribute of a right side: `function` of what the given names are bound to."""
     return Compute(function, tuple(b.name for b in bound))
-
-
-def head(pattern: Pattern) -> OpDef | None:
-    """The op of all values that `pattern` can match; None if they may have any."""
-    match pattern:
-        case Use(op):
-            return op
-        case Number() | Exactly():
-            return OPS["constant"]
-    return None
 
 
 def match(pattern: Pattern, value: Value, bound: Bindings) -> Iterator[Bindings]:

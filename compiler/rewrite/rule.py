@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Flag
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import OpDef, ops, recording
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.sizes import same_shape
-from staticgraph.compiler.rewrite.pattern import Bindings, Pattern, Use, as_pattern, build, head, match
+from staticgraph.compiler.rewrite.pattern import Bindings, Pattern, Use, as_pattern, build, match
 from staticgraph.compiler.support.dataclass import dataclass
 
 
@@ -113,8 +114,10 @@ def rule(
     `single_use`: only where nothing else uses the matched inner nodes, so that no work is done twice.
     """
     made = right if callable(right) else as_pattern(right)
-    return Rule(name, left, made, inexact, when, single_use, where, tuple(map(head, left.inputs)))
+    return Rule(name, left, made, inexact, when, single_use, where, tuple(map(_head, left.inputs)))
 
+
+_head, _maker, _single_use = attrgetter("op"), attrgetter("node.op"), attrgetter("single_use")
 
 _USUAL_OPS = 4  # a node and its inputs: what has more is rare, and there is no end of kinds of it
 
@@ -127,28 +130,28 @@ class RuleSet:
     """
 
     def __init__(self, *rules: Rule, **by_op: Callable[[], Iterable[Rule]]) -> None:
-        self._makers = {op: [maker] for op, maker in by_op.items()}
+        self._rules: dict[str, list[Rule]] = {}
+        for each in rules:
+            self._rules.setdefault(each.left.op.name, []).append(each)
+        self._by_op = by_op
         self._made: dict[str, tuple[Rule, ...]] = {}
         self._fitting: dict[tuple[OpDef, ...], tuple[Rule, ...]] = {}  # by ops of a node and its inputs
-        for each in rules:
-            self._makers.setdefault(each.left.op.name, []).append(partial(iter, (each,)))
 
     def of(self, op: str) -> tuple[Rule, ...]:
         """Return the rules of one op, by its name."""
         if op not in self._made:
             made: dict[str, Rule] = {}
-            for maker in self._makers.get(op, ()):
-                for each in maker():
-                    assert each.left.op.name == op, f"{op} is not the root of {each}"
-                    if each.name in made:
-                        raise ValueError(f"two rules are called {each.name}")
-                    made[each.name] = each
+            for each in (*self._rules.get(op, ()), *(self._by_op[op]() if op in self._by_op else ())):
+                assert each.left.op.name == op, f"{op} is not the root of {each}"
+                if each.name in made:
+                    raise ValueError(f"two rules are called {each.name}")
+                made[each.name] = each
             self._made[op] = tuple(made.values())
         return self._made[op]
 
     def fitting(self, node: Node) -> tuple[Rule, ...]:
         """Return the rules that may match at a node, by its op and those of its inputs."""
-        key = (node.op, *[value.node.op for value in node.inputs])
+        key = (node.op, *map(_maker, node.inputs))
         found = self._fitting.get(key)
         if found is None:
             found = tuple([each for each in self.of(node.op.name) if each.may_match(node)])
@@ -157,8 +160,13 @@ class RuleSet:
         return found
 
     def __iter__(self) -> Iterator[Rule]:
-        for op in self._makers:
+        for op in self.roots:
             yield from self.of(op)
+
+    @property
+    def roots(self) -> Iterable[str]:
+        """The ops at the roots of left sides, by name."""
+        return {**self._rules, **self._by_op}
 
     def __add__(self, other: RuleSet) -> RuleSet:
         return RuleSet.joined((self, other))
@@ -170,7 +178,11 @@ class RuleSet:
     @classmethod
     def joined(cls, sets: Sequence[RuleSet], inexact: Inexact = ~EXACT) -> RuleSet:
         """The rules of several tables that change no more than `inexact`."""
-        return cls(**{op: partial(_rules_of, op, sets, inexact) for each in sets for op in each._makers})
+        by_op: dict[str, list[RuleSet]] = {}
+        for each in sets:
+            for op in each.roots:
+                by_op.setdefault(op, []).append(each)
+        return cls(**{op: partial(_rules_of, op, found, inexact) for op, found in by_op.items()})
 
 
 def _rules_of(op: str, sets: Sequence[RuleSet], inexact: Inexact) -> list[Rule]:
@@ -239,7 +251,7 @@ def _settle(
                 break
         else:
             # Values do not change, but their uses do.
-            if True not in [each.single_use for each in candidates]:
+            if True not in map(_single_use, candidates):
                 settled.add(value)
             break
     return value

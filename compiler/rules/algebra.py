@@ -62,13 +62,14 @@ def _is_normal(size: float, like: Value) -> bool:
     return float(info.tiny) <= size <= float(info.max)
 
 
+# Most graphs have additions and products, and few of their rules apply: these make their right sides late.
 algebra = RuleSet(
     add=lambda: [
         rule("add zero", x + 0, x, inexact=IMPROVES),  # -0 + 0 is 0
         rule("add zero to integer", x + 0, x, when=integer),
-        rule("add negative", x + -y, ops.subtract(x, y)),
-        rule("gather addends", (x + c) + d, x + (c + d), inexact=IMPROVES, when=added_exactly),
-        rule("gather addends of integers", (x + c) + d, x + (c + d), when=integer),
+        rule("add negative", x + -y, lambda: ops.subtract(x, y)),
+        rule("gather addends", (x + c) + d, lambda: x + (c + d), inexact=IMPROVES, when=added_exactly),
+        rule("gather addends of integers", (x + c) + d, lambda: x + (c + d), when=integer),
     ],
     subtract=lambda: [
         rule("subtract zero", ops.subtract(x, 0), x),
@@ -78,12 +79,13 @@ algebra = RuleSet(
     ],
     multiply=lambda: [
         rule("multiply by one", x * 1, x),
-        rule("multiply by minus one", x * -1, -x),
-        rule("multiply negatives", -x * -y, x * y),
-        rule("gather factors", (x * c) * d, x * (c * d), inexact=IMPROVES, when=multiplied_in_range),
-        rule("factor out of negative", -x * c, x * -c),
+        rule("multiply by minus one", x * -1, lambda: -x),
+        rule("multiply negatives", -x * -y, lambda: x * y),
+        rule("gather factors", (x * c) * d, lambda: x * (c * d), inexact=IMPROVES,
+             when=multiplied_in_range),
+        rule("factor out of negative", -x * c, lambda: x * -c),
         rule("multiply by zero", x * 0, 0, inexact=NONFINITE),  # inf * 0
-        rule("self product", x * x, ops.square(x)),
+        rule("self product", x * x, lambda: ops.square(x)),
     ],
     realdiv=lambda: [
         rule("divide by one", ops.realdiv(x, 1), x),

@@ -1,4 +1,4 @@
-"""`dataclass` as in the standard library, for classes that are made sooner.
+"""`dataclass` and `cached_property` as in the standard library, for classes that are made sooner.
 
 Python's own writes and compiles up to six functions for each class and makes an object of each field. Of all
 that an import of this package took, that was a third. Here classes share functions that go through their
@@ -6,6 +6,10 @@ fields, `__init__` is made with the first object, and fields get their objects w
 class is and does is what `dataclasses` says: `field`, `fields`, `replace` and `asdict` are those of the
 standard library, and type checkers see its `dataclass`. Code that makes very many copies uses `replace` of
 this module, which is sooner done.
+
+`cached_property` here has no lock. That of the standard library holds one in Python 3.11 while it computes,
+and a process that is forked at that moment would never get it. Two threads may compute the same value; the
+last one stays.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from itertools import filterfalse
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import CellType, CodeType, FunctionType, MemberDescriptorType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 # A field: its annotation, what the class says of it (a default, `field(...)` or MISSING), if it has no place
 _Row: TypeAlias = tuple[Any, Any, bool]
@@ -361,3 +365,29 @@ _FROZEN = {
     "__setstate__": _restore,
 }
 _SHARED = {"__init__", "__signature__", "__repr__", "__eq__", "__hash__", *_FROZEN}
+
+
+_T = TypeVar("_T")
+
+
+class _CachedProperty(Generic[_T]):
+    """A property that is computed once and then lies in the object's `__dict__`."""
+
+    def __init__(self, function: Callable[[Any], _T]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, kind: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        if owner is None:
+            return self
+        found = owner.__dict__[self.name] = self.function(owner)
+        return found
+
+
+if TYPE_CHECKING:
+    from functools import cached_property as cached_property
+else:
+    cached_property = _CachedProperty

@@ -12,8 +12,9 @@ class collector_paused:
     """Context in which no garbage is looked for.
 
     Args:
-        may_collect: If True, garbage of earlier pauses may be collected first. That takes the longer the more
-            objects there are, so it is for what takes long itself, such as a compile, not for an import.
+        may_collect: If True, garbage of earlier pauses may be collected first, if it is much beside all that
+            there is. That takes the longer the more objects there are, so it is for what takes long itself,
+            such as a compile, not for an import.
 
     While a large graph is compiled the collector would go through all of it again and again, which takes a
     third of the time. So it is with modules that are imported: all that they make stays.
@@ -23,10 +24,19 @@ class collector_paused:
         self._may_collect = may_collect
 
     def __enter__(self) -> None:
-        self._collecting = pause(self._may_collect)
+        global _made, _limit, _pausing
+        self._collecting = gc.isenabled()
+        if not self._collecting:
+            return
+        if self._may_collect and _made > _limit:
+            gc.collect()
+            _made, _limit = 0, max(_LEAST, len(gc.get_objects()) // 4)
+        gc.disable()
+        _pausing = threading.get_ident()
 
     def __exit__(self, *_: object) -> None:
-        go_on(self._collecting)
+        if self._collecting:
+            _go_on()
 
 
 _LEAST = 300_000  # objects: to look through them all takes a few hundredths of a second
@@ -35,28 +45,9 @@ _made, _limit = 0, _LEAST  # in pauses, since all were looked through; and with 
 _frozen = False  # others have frozen objects: to ask takes as long as there are many, so it is asked no more
 
 
-def pause(may_collect: bool = True) -> bool:
-    """Look for no garbage until `go_on`, which has to be given what this returns.
-
-    What was made in earlier pauses has its turn now, if that is allowed and it is much beside all that there
-    is.
-    """
-    global _made, _limit, _pausing
-    collecting = gc.isenabled()
-    if collecting and may_collect and _made > _limit:
-        gc.collect()
-        _made, _limit = 0, max(_LEAST, len(gc.get_objects()) // 4)
-    gc.disable()
-    if collecting:
-        _pausing = threading.get_ident()
-    return collecting
-
-
-def go_on(collecting: bool) -> None:
-    """Look for garbage again, if it was done before the pause."""
+def _go_on() -> None:
+    """Look for garbage again, as before the pause."""
     global _made, _pausing, _frozen
-    if not collecting:
-        return
     _pausing = 0
     _made += gc.get_count()[0]
     _frozen = _frozen or gc.get_freeze_count() > 0
@@ -70,7 +61,7 @@ def go_on(collecting: bool) -> None:
 def _forked() -> None:
     """End the pause of a thread that a forked process does not have."""
     if _pausing not in (0, threading.get_ident()):
-        go_on(True)
+        _go_on()
 
 
 in_child(_forked)

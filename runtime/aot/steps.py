@@ -14,9 +14,15 @@ from itertools import count
 from staticgraph.compiler.capture.all_sizes import AllSizes, OpenMade, for_all_sizes
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.capture.request import CaptureRequest, NeedsFeeds, NeedsHost, NeedsStage, NeedsTypes
 from staticgraph.compiler.capture.segments import stages
-from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step import (
+    CaptureRequest,
+    NeedsFeeds,
+    NeedsHost,
+    NeedsStage,
+    NeedsTypes,
+    Step,
+)
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, compile
 from staticgraph.compiler.graph.errors import (

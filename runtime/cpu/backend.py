@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.runtime.state.variables import VariableStore
-from staticgraph.runtime.switches import Settings
+from staticgraph.runtime.switches import Settings, cache_folder
 
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.step import Step
@@ -99,17 +99,22 @@ class CpuBackend:
         self, step: Step, fetches: Fetches
     ) -> tuple[Compiled | LoadedProgram, Callable[[], Compiled] | None]:
         """Return the program of a step, and what compiles it if it was only loaded."""
-        from staticgraph.compiler.capture.guards import asking, with_answers_of_now
-        from staticgraph.runtime.cpu.disk import disk_cache
-        from staticgraph.runtime.cpu.jit import MissingCode, load
 
         def whole() -> Compiled:
             from staticgraph.runtime.cpu.compile import compiled  # as long an import as all the rest
 
             return compiled(step, self._settings, fetches.text)
 
+        if cache_folder() is None:
+            return whole(), None
+        from staticgraph.compiler.capture.guards import asking, with_answers_of_now
+        from staticgraph.runtime.cpu.disk import disk_cache
+        from staticgraph.runtime.cpu.jit import MissingCode, load
+
         key = disk_cache.key_of(step, self._settings)
-        found = disk_cache.recall(key, step) if key is not None else None
+        if key is None:
+            return whole(), None
+        found = disk_cache.recall(key, step)
         if found is not None:
             with suppress(MissingCode):
                 load(found.codes)
@@ -118,11 +123,9 @@ class CpuBackend:
             try:
                 made = whole()
             except Undecided as undecided:
-                if key is not None:
-                    disk_cache.remember_undecided(key, undecided, guards())
+                disk_cache.remember_undecided(key, undecided, guards())
                 raise
-        if key is not None:
-            disk_cache.remember(key, step, made, guards())
+        disk_cache.remember(key, step, made, guards())
         return made, None
 
     def fast_path(self, programs: Programs, order: Sequence[int], store: VariableStore) -> InlineCache:

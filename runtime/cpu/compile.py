@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import module
-from staticgraph.compiler.compile import Compiled, compile
+from staticgraph.compiler.compile import Compiled, KernelCache, compile
 from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.sizes import estimate
@@ -21,10 +21,8 @@ from staticgraph.compiler.rewrite.rule import Rule, Trace
 from staticgraph.compiler.stages import Observer
 from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.disk.disk_cache import KEPT
-from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.reports.compile_log import Progress
-from staticgraph.runtime.switches import Settings
+from staticgraph.runtime.switches import Settings, cache_folder
 
 if TYPE_CHECKING:
     from staticgraph.runtime.reports.dump import Dump
@@ -79,6 +77,11 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
         from staticgraph.runtime.cpu.pool import POOL
 
         POOL.expect()
+    kept: KernelCache | None = None
+    if settings.tune or cache_folder() is not None:
+        from staticgraph.runtime.cpu.disk.disk_cache import KEPT
+
+        kept = KEPT
     with Progress(f"compiling {what}") as progress:
         made = compile(
             step,
@@ -86,7 +89,7 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
             watching.observers,
             cpu_jit.begin,
             settings.memory_limit,
-            KEPT if settings.tune or object_cache.folder() is not None else None,
+            kept,
             without=settings.left_out,
             trace=watching.trace,
             told=partial(progress, noun="kernel"),

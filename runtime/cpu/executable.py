@@ -17,7 +17,7 @@ from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExh
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Ref
-from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.runtime.cpu.jit import host
 from staticgraph.runtime.cpu.open_step import OpenStep
 from staticgraph.runtime.executable import Checks, Origins, changes, state_arguments
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.cpu.disk.loaded_program import LoadedProgram
     from staticgraph.runtime.cpu.pool import Pool
     from staticgraph.runtime.cpu.watch import Watch
-    from staticgraph.runtime.memory.buffer_pool import BufferPool
+    from staticgraph.runtime.memory.aligned import BufferPool
     from staticgraph.runtime.processes.collective_calls import CollectiveCalls
     from staticgraph.runtime.state.variables import VariableStore
 

@@ -23,7 +23,6 @@ from staticgraph.compiler.support import forks
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime import switches
 from staticgraph.runtime.cpu.llvm.compile_threads import CompileThreads
-from staticgraph.runtime.disk import object_cache
 
 if TYPE_CHECKING:
     from llvmlite.binding import LLJIT, ResourceTracker
@@ -168,6 +167,10 @@ def _object(code: Code, verify: bool) -> bytes:
 
 
 def _from_disk(code: Code) -> bytes | None:
+    if switches.cache_folder() is None:
+        return None
+    from staticgraph.runtime.disk import object_cache
+
     found = object_cache.read(_key(code))
     if found is not None:
         _keep(code, found, on_disk=True)
@@ -195,7 +198,10 @@ def _compiled_together(codes: Sequence[Code]) -> None:
 def _new(code: Code, made: bytes) -> bytes:
     """Keep object code that was not there before, in memory and soon on disk."""
     _keep(code, made, on_disk=False)
-    object_cache.write_later(_key(code), lambda: made)
+    if switches.cache_folder() is not None:
+        from staticgraph.runtime.disk import object_cache
+
+        object_cache.write_later(_key(code), lambda: made)
     return made
 
 

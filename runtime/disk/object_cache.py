@@ -28,9 +28,9 @@ from hmac import compare_digest
 from pathlib import Path
 
 from staticgraph.compiler.graph.errors import layout
-from staticgraph.runtime import switches
 from staticgraph.runtime.disk import temporary, write_behind
 from staticgraph.runtime.disk.private_folder import PrivateFolder, Untrusted, is_secret, private_folder
+from staticgraph.runtime.switches import cache_folder
 
 KEY_FILE = ".staticgraph-key"
 _KEY_SIZE = 32  # bytes
@@ -109,26 +109,6 @@ _refused: set[Path] = set()  # folders that the user was told of
 _swept: set[tuple[int, int]] = set()  # folders that this process has looked for abandoned files in
 
 
-def folder() -> Path | None:
-    """`SG_CACHE_DIR`, or a folder of ours in the user's cache folder; None (no cache on disk) if it is set to
-    "" or there is no home folder.
-    """
-    chosen = switches.current("cache_dir")
-    if chosen is not None:
-        return Path(chosen) if chosen else None
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return None
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = home / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
-    return base / "staticgraph" / "kernels"
-
-
 def file_name(key: str) -> str:
     """Return the name of the file with the object stored under `key`."""
     return f"{key}.entry"
@@ -136,7 +116,7 @@ def file_name(key: str) -> str:
 
 def read(key: str) -> bytes | None:
     """The object stored under `key`, or None."""
-    where = folder()
+    where = cache_folder()
     if where is None:
         return None
     found = write_behind.waiting(where, key)
@@ -154,7 +134,7 @@ def read(key: str) -> bytes | None:
 
 def write(key: str, data: bytes) -> None:
     """Store an object under `key`, if possible."""
-    where = folder()
+    where = cache_folder()
     if where is not None and _is_made(where):
         _write_to(where, key, data)
 
@@ -164,7 +144,7 @@ def write_later(key: str, data: Callable[[], bytes]) -> None:
 
     A folder that is removed before that is not made again.
     """
-    where = folder()
+    where = cache_folder()
     if where is not None and (write_behind.waits_for(where) or _is_made(where)):
         write_behind.add(where, key, data, _write_to)
 

@@ -11,7 +11,7 @@ from functools import partial
 from weakref import ReferenceType, ref
 
 from staticgraph.compiler.gpu.step import GpuCompiled
-from staticgraph.compiler.lower.constants import Constants
+from staticgraph.compiler.lower.program import Constants
 from staticgraph.runtime.executable import Checks
 from staticgraph.runtime.gpu.cuda.failure import told
 from staticgraph.runtime.gpu.device import Device

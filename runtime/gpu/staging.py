@@ -15,7 +15,7 @@ from weakref import finalize
 import numpy as np
 
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.lower.constants import Constants
+from staticgraph.compiler.lower.program import Constants
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.cuda.driver import Direction, Driver, DriverArrival, DriverEvent

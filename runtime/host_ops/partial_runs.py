@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, Unimplemente
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.runtime.feeds import feed_tensors
 from staticgraph.runtime.fetches import Fetches
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.request import Calls
+from staticgraph.compiler.capture.step import Calls
 from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.capture.regions import outermost, regions_of
-from staticgraph.compiler.capture.request import Calls, NeedsHost, NeedsStage
 from staticgraph.compiler.capture.segments import crossing, is_host, reaches, stages
+from staticgraph.compiler.capture.step import Calls, NeedsHost, NeedsStage
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.opdef import Effect

@@ -14,16 +14,14 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.memory_use import MemoryUse, memory_use
-from staticgraph.compiler.lower.program import Program
+from staticgraph.compiler.lower.program import Constants, Program
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.backend import Programs
 from staticgraph.runtime.executable import Checks, Executable, Origins, changes, state_arguments
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.interpreter.interpreter import Interpreter
-from staticgraph.runtime.memory.aligned import empty, from_storage, to_storage
-from staticgraph.runtime.memory.buffer_pool import BufferPool
+from staticgraph.runtime.memory.aligned import BufferPool, empty, from_storage, to_storage
 from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 
 # Performs a step that computes these fetches, for values of its params. Returns its results.

@@ -1,4 +1,4 @@
-"""Arrays whose first byte is aligned for the widest vectors, and memory that goes back to the system."""
+"""Aligned arrays, and the pools that lend blocks of memory for results."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.codegen.native.dispatch_layout import Block
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.graph.errors import ResourceExhaustedError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
@@ -89,3 +90,47 @@ def give_back_unused() -> None:
 def _malloc_trim() -> Any:
     """The function of glibc; None elsewhere."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
+
+LARGE = 64 * 1024  # bytes: below, a new array costs less than the look for an old one
+KEPT = 2  # blocks per result: a loop that holds on to the last result needs two
+
+
+class BufferPool:
+    """The last blocks of one result. `words` has them for compiled code: `KEPT` records of kind `Block`."""
+
+    __slots__ = ("words", "_blocks")
+
+    def __init__(self) -> None:
+        self._blocks: list[np.ndarray] = []
+        self.words = (ctypes.c_int64 * (KEPT * len(Block)))()
+
+    def array(self, type: TensorType) -> np.ndarray:
+        """An uninitialised aligned array for a value of this type, as compiled code holds it."""
+        size = math.prod(type.static_shape) * type.dtype.size
+        if size < LARGE:
+            return empty(type)
+        counts = zip(self._blocks, _references(self._blocks), strict=True)
+        free = [b for b, count in counts if b.size == size + ALIGNMENT and count == _UNSEEN]
+        block = free[0] if free else self._new(size)
+        start = _aligned(block) - block.ctypes.data
+        return block[start : start + size].view(storage_dtype(type.dtype)).reshape(type.static_shape)
+
+    def _new(self, size: int) -> np.ndarray:
+        block = np.empty(size + ALIGNMENT, np.uint8)
+        self._blocks = [block, *self._blocks[: KEPT - 1]]
+        records = [(id(b), b.size - ALIGNMENT, _aligned(b)) for b in self._blocks]
+        self.words[: len(Block) * len(records)] = [word for record in records for word in record]
+        return block
+
+
+def _aligned(block: np.ndarray) -> int:
+    """The first aligned address in a block."""
+    return -(-block.ctypes.data // ALIGNMENT) * ALIGNMENT
+
+
+def _references(blocks: list[np.ndarray]) -> list[int]:
+    return [sys.getrefcount(block) for block in blocks]
+
+
+(_UNSEEN,) = _references([np.empty(0)])  # the count of a block that only its list refers to

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.graph.errors import headline
+from staticgraph.compiler.graph.open_sizes.symbols import symbols
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.provenance import Provenance
-from staticgraph.compiler.graph.sizes import symbols
 
 Lines = list[tuple[str, Provenance | None]]
 

@@ -6,17 +6,20 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.graph.errors import RecompileWarning
+from staticgraph.compiler.graph.open_sizes.symbols import linear, symbols
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import Size, evaluate, linear, symbols
+from staticgraph.compiler.graph.sizes import Size, evaluate
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.capture.open_shapes import OpenShapes
 
 _SHOWN = 8  # elements of a value
 PATIENCE = 4  # programs of a step that nobody is warned of

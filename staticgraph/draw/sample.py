@@ -10,16 +10,16 @@ import numpy as np
 
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.regions import is_rounds, whole
-from staticgraph.compiler.capture.request import (
+from staticgraph.compiler.capture.segments import is_host, stages
+from staticgraph.compiler.capture.step import (
     Calls,
     CaptureRequest,
     NeedsFeeds,
     NeedsHost,
     NeedsStage,
     NeedsTypes,
+    Step,
 )
-from staticgraph.compiler.capture.segments import is_host, stages
-from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import FedShapeError, FeedError, layout

@@ -7,7 +7,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.request import NeedsFeeds, NeedsStage
+from staticgraph.compiler.capture.step import NeedsFeeds, NeedsStage
 from staticgraph.compiler.graph.checks.verify import verify
 from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError
 from tests.passes.steps import captured, run, step_of

@@ -12,16 +12,16 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.capture import capture as capture_module
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.request import (
+from staticgraph.compiler.capture.step import (
     CaptureRequest,
     Needs,
     NeedsFeeds,
     NeedsHost,
     NeedsStage,
     NeedsTypes,
+    Step,
 )
-from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.capture.table import GIVEN, RULES
+from staticgraph.compiler.capture.walk import GIVEN, RULES
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.shapes import TensorType
 from tests.passes.steps import captured, step_of

@@ -23,6 +23,7 @@ from staticgraph.compiler.graph.dtypes import (
     uint16,
 )
 from staticgraph.compiler.graph.sizes import AnySize, Undecided, evaluate, symbol
+from staticgraph.compiler.kernel import cost as kernel_cost
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.indices.in_bounds import in_bounds
 from staticgraph.compiler.kernel.interpret import interpret
@@ -245,6 +246,7 @@ def test_many_chunks_at_all_sizes(name: str, monkeypatch: pytest.MonkeyPatch):
     case = OPEN_CASES[name](N, T)
     machine = replace(CPU, open_chunk_ns=1.0, short_chunk_ns=1.0, shared_ns=1.0)
     monkeypatch.setattr(share_out, "CPU", machine)
+    monkeypatch.setattr(kernel_cost, "CPU", machine)
     split = phases(case, cpu_jit.host().vector_bytes)
     kernel = emit_phases(split.phases, cpu_jit.host(), cost=split.cost)
     for n in (0, 1, 2, 7, 40, 150):

@@ -17,8 +17,7 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.compiler.autodiff.reverse import vjp
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.request import CaptureRequest
-from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step import CaptureRequest, Step
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, complex64, complex128, float32, float64
 from staticgraph.compiler.graph.errors import RuleError

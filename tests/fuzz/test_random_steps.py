@@ -25,11 +25,12 @@ from staticgraph.compiler.codegen.gemm import split_k as contraction_slices
 from staticgraph.compiler.fusion import cost
 from staticgraph.compiler.fusion import horizontal_fusion as join
 from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.kernel import cost as kernel_cost
 from staticgraph.compiler.kernel.schedule_cpu import row_schedule as place_rows
 from staticgraph.compiler.kernel.schedule_cpu import share_out as chunk
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.machine import CPU
-from staticgraph.runtime.cpu import compile as compiling
+from staticgraph.runtime.cpu.disk import disk_cache
 from tests.fuzz.graphs import widened
 from tests.fuzz.programs import Program
 from tests.fuzz.test_random_graphs import fuzz
@@ -46,10 +47,11 @@ def small_pieces(random: Random) -> Iterator[None]:
     settings = [
         (phases, {"CPU": replace(CPU, region_ns=0.0, joined_ns=random.choice([1.0, 500.0]))}),
         (compile_module, {"_emitted": OrderedDict()}),
-        (compiling, {"KEPT": None}),  # what is generated here is of no use elsewhere
+        (disk_cache, {"KEPT": None}),  # what is generated here is of no use elsewhere
     ]
     choices = [
-        (chunk, {"CPU": replace(CPU, shared_ns=100.0), "chunk_count": lambda c: count if c > 1000.0 else 1}),
+        (kernel_cost, {"CPU": replace(CPU, shared_ns=100.0)}),
+        (chunk, {"chunk_count": lambda c: count if c > 1000.0 else 1}),
         (contraction_grid, {"chunks_wanted": lambda cost: count}),
         (contraction_pack, {"chunks_wanted": lambda cost: count}),
         (contraction_slices, {"chunks_wanted": lambda cost: 2 * count}),

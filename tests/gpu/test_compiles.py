@@ -9,8 +9,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.request import CaptureRequest
-from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step import CaptureRequest, Step
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
 from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.gpu.compile_open import compile_gpu_open

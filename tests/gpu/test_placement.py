@@ -6,7 +6,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.lower.program import HostCall
 from staticgraph.formats.tf.messages.config import ConfigProto
-from staticgraph.runtime import placement
+from staticgraph.runtime.gpu import placement
 from staticgraph.runtime.gpu.backend import GpuBackend
 from staticgraph.runtime.gpu.cuda import present
 from staticgraph.runtime.gpu.device import Device

@@ -1,6 +1,7 @@
 """Kernels in phases of chunks keep their meaning, whatever the sizes, and share out what is worth it."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from unittest import mock
 
@@ -10,6 +11,7 @@ import pytest
 from staticgraph.compiler.codegen.llvm.kernel import emit_phases
 from staticgraph.compiler.graph.dtypes import DType, float32, int8, int64
 from staticgraph.compiler.graph.sizes import symbol
+from staticgraph.compiler.kernel import cost as kernel_cost
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load, Reduce
 from staticgraph.compiler.kernel.interpret import interpret
@@ -25,10 +27,14 @@ from tests.codegen.native import launch, loaded, stored
 from tests.kernel.cases import array, filled, result
 
 
-def eager(count: int) -> AbstractContextManager[object]:
+@contextmanager
+def eager(count: int) -> Iterator[None]:
     """Context in which everything is shared out, into about `count` chunks."""
-    shared = replace(CPU, shared_ns=0.0)
-    return mock.patch.multiple(chunk, CPU=shared, _UNIT=16, chunk_count=lambda cost: count)
+    with (
+        mock.patch.object(kernel_cost, "CPU", replace(CPU, shared_ns=0.0)),
+        mock.patch.multiple(chunk, _UNIT=16, chunk_count=lambda cost: count),
+    ):
+        yield
 
 
 def load(name: str, *at: Expr, dtype: DType = float32) -> Load:

@@ -8,9 +8,9 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load, Local, Reduce
 from staticgraph.compiler.kernel.form import Scan, Selection, StagedForm
 from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds
-from staticgraph.compiler.kernel.indices.in_bounds import is_proven as form_is_proven
 from staticgraph.compiler.kernel.printer import statement_text
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Span, Stmt, Store, Update, While
+from staticgraph.compiler.lower.routine_forms import is_proven as form_is_proven
 
 i, j = Index("i", 4), Index("j", 6)
 at, other = Local("at", int64), Local("other", int64)

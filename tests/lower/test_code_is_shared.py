@@ -8,7 +8,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
 from staticgraph.compiler.lower import kernel_dedup as alike
-from staticgraph.runtime.cpu import compile as compiling
+from staticgraph.runtime.cpu.disk import disk_cache
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list:
     monkeypatch.setattr(compile_module, "keep", record_product)
     monkeypatch.setattr(compile_module, "_emitted", type(compile_module._emitted)())
     monkeypatch.setattr(compile_module, "_generated", record)
-    monkeypatch.setattr(compiling, "KEPT", None)
+    monkeypatch.setattr(disk_cache, "KEPT", None)
     return works
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from staticgraph.compiler.graph.sizes import replaced, symbol
+from staticgraph.compiler.graph.open_sizes.symbols import replaced
+from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
 from staticgraph.compiler.lower.program import OpenPlace

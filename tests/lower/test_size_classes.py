@@ -22,7 +22,7 @@ from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.lower.size_classes import form_of, generalized
 from staticgraph.compiler.share_kernels import shared
 from staticgraph.compiler.size_rules import may_vary
-from staticgraph.runtime.cpu import compile as compiling
+from staticgraph.runtime.cpu.disk import disk_cache
 
 N = symbol("n")
 Build = Callable[[sg.Tensor, int], list[sg.Tensor]]
@@ -157,7 +157,7 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[Loops]:
 
     monkeypatch.setattr(compile_module, "_emitted", type(compile_module._emitted)())
     monkeypatch.setattr(compile_module, "_generated", record)
-    monkeypatch.setattr(compiling, "KEPT", None)
+    monkeypatch.setattr(disk_cache, "KEPT", None)
     return works
 
 
@@ -233,7 +233,7 @@ def test_products_that_are_done_alike_share_functions(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(share_text, "emit_together", recorded)
     monkeypatch.setattr(compile_module, "_emitted", type(compile_module._emitted)())
-    monkeypatch.setattr(compiling, "KEPT", None)
+    monkeypatch.setattr(disk_cache, "KEPT", None)
     assert trained("") == trained("-size_classes")
     (codes,) = made
     names = {phase.code.name for code in codes.values() for phase in code.phases}

@@ -7,8 +7,7 @@ import staticgraph as sg
 from staticgraph.arrays import array_ops, creation, indexing, sorting
 from staticgraph.compiler import ops
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.request import CaptureRequest, NeedsFeeds, NeedsHost
-from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step import CaptureRequest, NeedsFeeds, NeedsHost, Step
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import ShapeError
 from staticgraph.compiler.graph.function import Function

@@ -101,7 +101,7 @@ def test_an_op_takes_any_size(name, axes, request):
         programs = [c.programs for c in session._runs.values()]
         why = [text for each in programs for text in each.questions]
         if not why and len(session.compiles) > 1:
-            why = [str(g) for each in programs for made in each._open for g in made.shapes.guards]
+            why = [str(g) for each in programs for made in each._open.programs for g in made.shapes.guards]
             assert why
         assert not any(map(INTERNAL.search, why)), why
     if request.config.getoption("--update-golden"):

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.request import CaptureRequest, Needs
-from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step import CaptureRequest, Needs, Step
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.shapes import TensorType

@@ -6,7 +6,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.world import MEMBERSHIP, SingleProcess
-from staticgraph.runtime.placement import card_number
+from staticgraph.runtime.gpu.placement import card_number
 from tests.processes.launching import launched
 
 HEAD = """

@@ -16,6 +16,7 @@ from staticgraph.compiler.codegen.llvm.text import Code, Emitter
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.llvm import compile_threads as compile_ahead
 from staticgraph.runtime.disk import object_cache, write_behind
+from staticgraph.runtime.switches import cache_folder
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +124,7 @@ def test_folder_that_cannot_be_written(cache: Path):
 
 def test_no_cache_on_disk(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SG_CACHE_DIR", "")
-    assert object_cache.folder() is None
+    assert cache_folder() is None
     code = storing(6)
     assert result(cpu_jit.load([code]), code) == 6
 

@@ -17,6 +17,7 @@ from hypothesis import given
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
 from staticgraph.compiler.codegen.native import pool as llvm_pool
+from staticgraph.compiler.kernel import cost as kernel_cost
 from staticgraph.compiler.kernel.schedule_cpu import share_out as chunk
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.machine import CPU
@@ -135,7 +136,8 @@ def test_random_graphs_in_many_chunks(case):
     function, arguments = case
     expected = evaluate(function, arguments)
     with (
-        mock.patch.multiple(chunk, CPU=replace(CPU, shared_ns=0.0), chunk_count=lambda cost: 3),
+        mock.patch.object(kernel_cost, "CPU", replace(CPU, shared_ns=0.0)),
+        mock.patch.object(chunk, "chunk_count", lambda cost: 3),
         mock.patch.object(phases, "CPU", replace(CPU, region_ns=0.0, joined_ns=1.0)),
         mock.patch.object(compile_module, "_emitted", OrderedDict()),
     ):

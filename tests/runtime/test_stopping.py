@@ -15,7 +15,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.codegen.llvm import control_flow as llvm_stop
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.compiler.lower import lower
+from staticgraph.compiler.lower import in_place
 from staticgraph.runtime.cpu.backend import CpuBackend
 from staticgraph.runtime.cpu.llvm import compile_threads
 
@@ -178,8 +178,8 @@ def test_all_variables_change_or_none(threads: int, updates_early: bool, monkeyp
     """Whenever a step is stopped; where it is so long that updates may not come early, as well."""
     chance = random.Random(threads)
     outcomes = set()
-    for unstoppable in (lower._UNSTOPPABLE, 1.0):
-        monkeypatch.setattr(lower, "_UNSTOPPABLE", unstoppable)
+    for unstoppable in (in_place._UNSTOPPABLE, 1.0):
+        monkeypatch.setattr(in_place, "_UNSTOPPABLE", unstoppable)
         with sg.Graph().as_default(), sg.Session() as sess:
             state, step = training(updates_early)
             initial = sg.global_variables_initializer()

@@ -12,7 +12,6 @@ import staticgraph as sg
 from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.compiler.stages import NUMBERS
 from staticgraph.runtime import switches
-from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.switches import OPTIONAL_PASSES, SWITCHES, Settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -148,12 +147,12 @@ def test_process_switches_end_with_the_context(tmp_path, monkeypatch):
     monkeypatch.setenv("SG_CACHE_DIR", "")
     before = sg.get_num_threads()
     with sg.options(threads=7, cache_dir=tmp_path, data_workers=False):
-        assert (sg.get_num_threads(), object_cache.folder()) == (7, tmp_path)
+        assert (sg.get_num_threads(), switches.cache_folder()) == (7, tmp_path)
         assert switches.current("data_workers") is False
         with sg.options(threads=3):
-            assert (sg.get_num_threads(), object_cache.folder()) == (3, tmp_path)
+            assert (sg.get_num_threads(), switches.cache_folder()) == (3, tmp_path)
         assert sg.get_num_threads() == 7
-    assert (sg.get_num_threads(), object_cache.folder()) == (before, None)
+    assert (sg.get_num_threads(), switches.cache_folder()) == (before, None)
     assert switches.current("data_workers") is True
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.request import CaptureRequest
-from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step import CaptureRequest, Step
 from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.gpu.step import GpuCompiled
 from staticgraph.compiler.graph.dtypes import DTYPES, DType

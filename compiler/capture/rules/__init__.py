@@ -1,4 +1,4 @@
-"""Rules by which operations are captured, by subject. `capture/table.py` has the operation of each.
+"""Rules by which operations are captured, by subject. `capture/walk.py` has the operation of each.
 
-Operations that only compute are in `operations`; `static_values` finds shapes and axes, which must be known.
+Operations that only compute are in `operations`, which also finds shapes and axes, as these must be known.
 """

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from staticgraph.compiler.capture.request import Needs, NeedsRows
-from staticgraph.compiler.capture.rules.operations import applied
-from staticgraph.compiler.capture.rules.static_values import attributes
-from staticgraph.compiler.capture.table import RULES
-from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
+from staticgraph.compiler.capture.rules.operations import applied, attributes
+from staticgraph.compiler.capture.step import Needs, NeedsRows
+from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation

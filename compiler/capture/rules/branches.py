@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from staticgraph.compiler.capture.regions import acting, around
-from staticgraph.compiler.capture.request import Needs, Stop
+from staticgraph.compiler.capture.rules.operations import flag, static_value
 from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
-from staticgraph.compiler.capture.rules.static_values import flag, static_value
-from staticgraph.compiler.capture.table import RULES
-from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
+from staticgraph.compiler.capture.step import Needs, Stop
+from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import GraphError
 from staticgraph.compiler.graph.function import Value

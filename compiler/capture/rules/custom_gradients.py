@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from staticgraph.compiler.capture.regions import around, with_inner
-from staticgraph.compiler.capture.request import Stop, lacking_operations
 from staticgraph.compiler.capture.rules.region_walk import perform_region
-from staticgraph.compiler.capture.table import RULES
-from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
+from staticgraph.compiler.capture.step import Stop, lacking_operations
+from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.function import Function, Value, substitute
 from staticgraph.compiler.graph.lambda_lift import close, depends_on

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from staticgraph.compiler.autodiff.cotangents import Unbounded
 from staticgraph.compiler.capture.prune import gradient_parts, is_of_one_operation
 from staticgraph.compiler.capture.regions import around, is_loop
-from staticgraph.compiler.capture.request import NeedsFeeds, NeedsStage, Stop
-from staticgraph.compiler.capture.table import RULES
-from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
+from staticgraph.compiler.capture.step import NeedsFeeds, NeedsStage, Stop
+from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
 from staticgraph.compiler.graph.errors import GradientError, layout
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import ops

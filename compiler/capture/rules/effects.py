@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from staticgraph.compiler.capture.table import RULES
-from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
+from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close
 from staticgraph.compiler.graph.opdef import OPS, ops

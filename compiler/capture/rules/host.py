@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from staticgraph.compiler.capture.regions import regions_of
-from staticgraph.compiler.capture.request import NeedsHost
 from staticgraph.compiler.capture.segments import crosses, inputs_read, is_padded
-from staticgraph.compiler.capture.table import RULES
-from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk, no_inputs
+from staticgraph.compiler.capture.step import NeedsHost
+from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk, no_inputs
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.interpret import perform
 from staticgraph.compiler.graph.opdef import Effect

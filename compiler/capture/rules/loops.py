@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.capture.regions import acting, around, is_rounds, regions_of
-from staticgraph.compiler.capture.request import NeedsFeeds, NeedsStage, Stop
 from staticgraph.compiler.capture.rules.host import left_to_python
+from staticgraph.compiler.capture.rules.operations import known_trip_count
 from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
-from staticgraph.compiler.capture.rules.static_values import known_trip_count
-from staticgraph.compiler.capture.table import RULES
-from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
+from staticgraph.compiler.capture.step import NeedsFeeds, NeedsStage, Stop
+from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
 from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.errors import ShapeError, layout
 from staticgraph.compiler.graph.function import Value

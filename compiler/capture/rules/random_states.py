@@ -6,10 +6,9 @@ itself counts and returns the new state.
 
 from __future__ import annotations
 
-from staticgraph.compiler.capture.request import Stop
 from staticgraph.compiler.capture.rules.operations import applied
-from staticgraph.compiler.capture.table import RULES
-from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
+from staticgraph.compiler.capture.step import Stop
+from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
 from staticgraph.compiler.graph.dtypes import uint64
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.tensor import Operation

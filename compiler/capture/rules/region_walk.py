@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from staticgraph.compiler.capture.prune import only_entered
 from staticgraph.compiler.capture.regions import around, is_branch
-from staticgraph.compiler.capture.request import Needs, Stop
 from staticgraph.compiler.capture.rules.random_states import counter
+from staticgraph.compiler.capture.step import Needs, Stop
 from staticgraph.compiler.capture.walk import Walk
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Effect

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.capture.request import NeedsTypes, Stop
 from staticgraph.compiler.capture.rules.operations import applied
-from staticgraph.compiler.capture.table import RULES
-from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk, no_inputs
+from staticgraph.compiler.capture.step import NeedsTypes, Stop
+from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk, no_inputs
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.tensor import Operation, Tensor

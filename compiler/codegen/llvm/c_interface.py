@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from staticgraph.compiler.codegen.abi import WatchState
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, module
 from staticgraph.compiler.codegen.native import pool_layout
 from staticgraph.compiler.codegen.native.pool import PoolCode
+from staticgraph.compiler.codegen.native.watch_layout import WatchState
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.stmt import ALIGNMENT

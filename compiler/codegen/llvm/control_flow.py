@@ -20,7 +20,6 @@ from staticgraph.compiler.codegen.abi import (
     InnerStep,
     LoopSegment,
     RowPointer,
-    WatchState,
 )
 from staticgraph.compiler.codegen.llvm.clock import Clock
 from staticgraph.compiler.codegen.llvm.text import Emitter
@@ -282,5 +281,7 @@ def skip_if_stopped(
 
 def _skipped(writer: Emitter, watch: str) -> tuple[str, str]:
     """The address of the flag, and its value."""
+    from staticgraph.compiler.codegen.native.watch_layout import WatchState  # short steps do not ask
+
     place = writer.value(f"getelementptr i64, ptr {watch}, i64 {WatchState.SKIPPED}")
     return place, writer.value(f"load atomic i64, ptr {place} monotonic, align 8")

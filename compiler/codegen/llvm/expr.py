@@ -187,10 +187,12 @@ class ExprPrinter:
 
     def _computed(self, node: Scalar | Lookup) -> LlvmValue:
         emitter = self.emitter
-        values = [self._known[x] for x in self._operands(node)]
-        level = max([emitter.floor, *[v.level for v in values]])
-        lanes = max([v.lanes for v in values])
-        reads = NOTHING.union(*[v.reads for v in values])
+        values: list[LlvmValue] = []
+        level, lanes, reads = emitter.floor, 1, NOTHING
+        for operand in self._operands(node):
+            value = self._known[operand]
+            values.append(value)
+            level, lanes, reads = max(level, value.level), max(lanes, value.lanes), reads | value.reads
         inside = emitter.go_on(emitter.scopes[level])  # no `with`: this is done for every value
         if isinstance(node, Lookup):
             from staticgraph.compiler.codegen.llvm.lookup import look_up  # few kernels have tables
@@ -204,15 +206,14 @@ class ExprPrinter:
         return LlvmValue(text, lanes, level, reads)
 
     def _instruction(self, node: Scalar, values: list[LlvmValue], lanes: int) -> str:
-        dtypes = [x.dtype for x in node.args]
-        site = Site(self.emitter, dtypes[-1], lanes)
+        site = Site(self.emitter, node.args[-1].dtype, lanes)
         if lanes == 1:
             operands = [v.text for v in values]
         elif node.op == "select" and values[0].lanes == 1:
             a, b = (self.spread(v, node.dtype) for v in values[1:])
             return self.emitter.value(f"select i1 {values[0].text}, {site.type} {a}, {site.type} {b}")
         else:
-            operands = [self.spread(v, dtype) for v, dtype in zip(values, dtypes, strict=True)]
+            operands = [self.spread(v, x.dtype) for v, x in zip(values, node.args, strict=True)]
         if subtracts_from_product(node):
             return site.value(f"fsub {site.type} {operands[0]}, {operands[1]}")
         if node.op in CONVERSIONS:

@@ -21,10 +21,10 @@ from staticgraph.compiler.codegen.llvm import memory
 from staticgraph.compiler.codegen.llvm.address import Addresses, lane_steps
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, is_written_out, reductions
+from staticgraph.compiler.codegen.llvm.loop_bounds import TripCounts, Vectors
 from staticgraph.compiler.codegen.llvm.scalar import apply
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
-from staticgraph.compiler.codegen.llvm.trip_count import TripCounts, Vectors
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.sizes import AnySize, Size, same

@@ -79,7 +79,8 @@ class Site:
         return self.emitter.value(f"{kind} {predicate} {self.type} {a}, {b}")
 
     def select(self, condition: str, a: str, b: str) -> str:
-        return self.emitter.value(f"select {self.mask_type} {condition}, {self.type} {a}, {self.type} {b}")
+        kind = self.type
+        return self.emitter.value(f"select {self.mask_type} {condition}, {kind} {a}, {kind} {b}")
 
     def intrinsic(self, name: str, *operands: str) -> str:
         """An intrinsic whose operands and result are all of the type."""

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from staticgraph.compiler.codegen.abi import BufferRef, CopyCall, KernelCall, WatchState, Work
+from staticgraph.compiler.codegen.abi import BufferRef, CopyCall, KernelCall, Work
 from staticgraph.compiler.codegen.llvm.clock import ENTRY_WORDS, Clock, read, record
 from staticgraph.compiler.codegen.llvm.text import Emitter
 from staticgraph.compiler.graph.sizes import AnySize, AtLeastOne, AtMost, Quotient, Size, bounds, made, same
@@ -149,6 +149,8 @@ class StepFunction(Emitter):
         yield
         end = read(self, self.timer.clock)
         if not self._times:
+            from staticgraph.compiler.codegen.native.watch_layout import WatchState  # of timed code
+
             watch = self.base(self.timer.watch.slot)
             with self.at(0):
                 place = self.value(f"getelementptr ptr, ptr {watch}, i64 {WatchState.TIMES}")

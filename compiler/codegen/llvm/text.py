@@ -347,13 +347,13 @@ def with_calls(codes: Iterable[Code]) -> list[Code]:
     >>> with_calls([outer, inner]) == [inner, outer]
     True
     """
-    found: dict[Code, None] = {}
+    found: dict[str, Code] = {}
     for code in codes:
-        if code not in found:
-            if code.calls:
-                found |= dict.fromkeys(with_calls(code.calls))
-            found[code] = None
-    return [*found]
+        if code.name not in found:
+            for called in with_calls(code.calls) if code.calls else ():
+                found.setdefault(called.name, called)
+            found[code.name] = code
+    return [*found.values()]
 
 
 def module(codes: Sequence[Code], target: CpuTarget) -> str:

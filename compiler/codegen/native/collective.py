@@ -7,7 +7,6 @@ types differ between implementations of MPI. They are in a record to which the w
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.abi import WatchState
 from staticgraph.compiler.codegen.native.builder import NativeFunction, Writer, function
 from staticgraph.compiler.codegen.native.c_types import (
     ADDRESS,
@@ -19,6 +18,7 @@ from staticgraph.compiler.codegen.native.c_types import (
 from staticgraph.compiler.codegen.native.collective_layout import KINDS, Collectives
 from staticgraph.compiler.codegen.native.values import Register
 from staticgraph.compiler.codegen.native.watch import handle_signals
+from staticgraph.compiler.codegen.native.watch_layout import WatchState
 
 _WATCH = pointer(WatchState)
 _TESTS = 64  # before another process may have the processor

@@ -82,9 +82,9 @@ def _check_sizes(type: TensorType) -> None:
     if not whole:
         what = f"a result would have the shape {list(type.shape)}"
         require(False, what, hint="sizes are whole numbers, 0 or more")
-    if is_open(type.shape):  # looked at when the values are known: see `addressable`
+    if not usual and is_open(type.shape):  # looked at when the values are known: see `addressable`
         return
-    if math.prod([n for n in type.shape if n]) * type.dtype.size >= _ADDRESSES:
+    if math.prod(filter(None, type.shape)) * type.dtype.size >= _ADDRESSES:
         what = f"a result of shape {shape_text(type.shape)} needs more memory than there are addresses"
         require(False, what, "it has too many elements for any computer", SizeError)
     if len(type.shape) > MOST_AXES:

@@ -1,11 +1,10 @@
-"""Open sizes as plain data for files, and in attributes of ops."""
+"""Open sizes as plain data for files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from staticgraph.compiler.graph.sizes import AnySize, AtLeastOne, AtMost, Atom, Quotient, Size, evaluate, made
+from staticgraph.compiler.graph.sizes import AnySize, AtLeastOne, AtMost, Atom, Quotient, Size, made
 
 
 def to_data(size: AnySize) -> Any:
@@ -55,15 +54,3 @@ def _atom_of(data: Any) -> Atom:
         case ["min", inner, int(most)] if isinstance(size := of_data(inner), Size):
             return AtMost(size, most)
     raise ValueError("a size consists of names, quotients and sizes that are at least 1")
-
-
-def attribute_at(value: Any, values: Mapping[str, int]) -> Any:
-    """Return an attribute of an op with the values of the open sizes in it."""
-    if isinstance(value, tuple):
-        return tuple(attribute_at(each, values) for each in value)
-    return evaluate(value, values) if isinstance(value, Size) else value
-
-
-def has_sizes(value: Any) -> bool:
-    """Return True if an attribute of an op is an open size, or a list or tuple with one in it."""
-    return isinstance(value, Size) or (isinstance(value, (list, tuple)) and any(map(has_sizes, value)))

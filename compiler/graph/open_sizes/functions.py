@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from staticgraph.compiler.graph.sizes import AnySize, AtLeastOne, AtMost, Atom, Quotient, Size, linear
+from staticgraph.compiler.graph.open_sizes.symbols import linear
+from staticgraph.compiler.graph.sizes import AnySize, AtLeastOne, AtMost, Atom, Quotient, Size
 
 Values = Mapping[str, int]
 

@@ -36,13 +36,8 @@ _ANSWER: ContextVar[Answer | None] = ContextVar("answer", default=None)
 current_answer = _ANSWER.get
 
 
-def answering(answer: Answer | None) -> _Answering:
+class answering:
     """Context in which comparisons are answered by `answer`; by nothing if it is None."""
-    return _Answering(answer)
-
-
-class _Answering:
-    """The context of `answering`, which is entered for most comparisons of open sizes."""
 
     __slots__ = ("_answer", "_token")
 

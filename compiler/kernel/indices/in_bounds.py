@@ -23,7 +23,8 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, proven, replaced, same
+from staticgraph.compiler.graph.open_sizes.symbols import replaced
+from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, proven, same
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import (
@@ -38,20 +39,12 @@ from staticgraph.compiler.kernel.expr import (
     substitute,
     walk,
 )
-from staticgraph.compiler.kernel.form import Pieces, Scan, Selection, StagedForm, Updates
 from staticgraph.compiler.kernel.indices.affine import UNKNOWN, Range, affine, linear
-from staticgraph.compiler.kernel.indices.extremes import (
-    Facts,
-    at_sizes,
-    extremes,
-    form_extremes,
-    is_open,
-    is_within,
-)
+from staticgraph.compiler.kernel.indices.extremes import at_sizes, extremes, form_extremes, is_open, is_within
+from staticgraph.compiler.kernel.indices.facts import Facts
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
-    Form,
     If,
     Let,
     Loop,
@@ -129,35 +122,9 @@ def in_bounds(
     return _Prover(buffers).block(body, known, True)
 
 
-def is_proven(form: Form | tuple[Stmt, ...] | None, buffers: Mapping[str, Buffer]) -> bool:
-    """Return True if every position that a form reads and writes is proven to lie in its buffer.
-
-    So code that is made of the form needs no clamp, even where the loops of its kernel do: a place in those
-    may be a count that no proof sees, and the form has no such place.
-    """
-    loops: tuple[Index, ...] = ()
-    reads: tuple[Stmt, ...]
-    match form:
-        case Scan(target, at, _, item):
-            loops, reads = at, (Store(target, at, item),)
-        case Selection(row=row, column=column, item=item, key=key):
-            loops = *row, column
-            reads = Let(Local("item", item.dtype), item), Let(Local("key", key.dtype), key)
-        case StagedForm(stages, scratch):
-            return all(is_proven(stage, {**buffers, **scratch}) for stage in stages)
-        case Updates(staged, copies=copies):
-            return is_proven(staged, buffers) and (
-                copies is None or is_proven(copies.body, {**buffers, **copies.scratch})
-            )
-        case Pieces(_, stores):
-            reads = tuple(store for each in stores for store in each)
-        case tuple():
-            reads = form
-        case _:
-            return False
-    for index in reversed(loops):
-        reads = (Loop(index, reads),)
-    return _Prover(buffers).block(reads, Facts(), False) is reads
+def stays_inside(body: tuple[Stmt, ...], buffers: Mapping[str, Buffer]) -> bool:
+    """Return True if every position in `body` is proven to lie in its buffer."""
+    return _Prover(buffers).block(body, Facts(), False) is body
 
 
 class _Prover:
@@ -265,7 +232,7 @@ class _Prover:
             return root
         done: dict[Expr, Expr] = {}
         for node in _evaluated(root):
-            children = tuple([done.get(c, c) for c in node.children])
+            children = tuple(map(done.get, node.children, node.children))
             if isinstance(node, Load) and node.buffer in self.buffers:
                 children = self.position(node.buffer, children, known, runs)
             if children != node.children:  # equal expressions are one object

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 import operator
+from operator import attrgetter, itemgetter
 
 from staticgraph.compiler.graph.dtypes import bool_, int64
 from staticgraph.compiler.graph.sizes import Size, content, proven, quotient, same, several
@@ -55,13 +56,16 @@ def offset(buffer: Buffer, at: tuple[Expr, ...]) -> Affine:
     return linear(simplify_index(flat.expr))
 
 
+_known, _simple = attrgetter("known"), itemgetter("simple")
+
+
 def simplify_index(expr: Expr) -> Expr:
     """`expr` with the index arithmetic in it, also below loads and comparisons, in its simplest form."""
     if "simple" not in expr.known:
         for node in unknown("simple", expr):
             same = node
             if node.children:
-                children = tuple([c.known["simple"] for c in node.children])
+                children = tuple(map(_simple, map(_known, node.children)))  # in C: it is done all the time
                 same = node if children == node.children else rebuild(node, children)
             node.known["simple"] = _simplest(same) if isinstance(same, (Scalar, Index)) else same
     simple: Expr = expr.known["simple"]

@@ -44,11 +44,25 @@ _BLOCK = (Loop, While, If)
 
 def fuse_loops(kernel: Kernel) -> Kernel:
     """`kernel`, flat, with fewer loops, and without the local buffers that this makes useless."""
-    body = _Forwarding(kernel).block(_fused(kernel.body, kernel.buffers))
-    loaded = {a.buffer for a in accesses(body) if isinstance(a, Load)}
+    body = _fused(kernel.body, kernel.buffers)
+    loaded, stored = _buffers(body)
+    if not loaded.isdisjoint(stored):
+        body = _Forwarding(kernel).block(body)
+        loaded, _ = _buffers(body)
     useless = kernel.locals.keys() - loaded
+    if not useless:
+        return replace(kernel, body=body)
     buffers = {name: b for name, b in kernel.buffers.items() if name not in useless}
     return replace(kernel, buffers=buffers, body=tuple(_without_stores(body, useless)))
+
+
+def _buffers(body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:
+    """Return the buffers from which a body loads, and those to which it stores."""
+    loaded: set[str] = set()
+    stored: set[str] = set()
+    for access in accesses(body):
+        (loaded if isinstance(access, Load) else stored).add(access.buffer)
+    return loaded, stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +99,7 @@ class _Step:
 
 def _fused(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[Stmt, ...]:
     fused = [*body]
-    if any(isinstance(stmt, Loop) for stmt in body[1:]):
+    if [*map(type, body)].count(Loop) > 1:
         steps: list[_Step] = []
         for stmt in body:
             step = _Step.of(stmt)

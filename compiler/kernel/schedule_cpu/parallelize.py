@@ -30,10 +30,9 @@ and `phases.py` puts them in order.
 from __future__ import annotations
 
 from staticgraph.compiler.graph.sizes import MANY, AnySize
-from staticgraph.compiler.kernel.cost import nanoseconds, picoseconds
+from staticgraph.compiler.kernel.cost import is_for_several, nanoseconds, picoseconds
 from staticgraph.compiler.kernel.loops.dependence import accesses
-from staticgraph.compiler.kernel.schedule_cpu.share_out import is_for_several, opens, whole
-from staticgraph.compiler.kernel.stmt import Kernel, PhaseCall
+from staticgraph.compiler.kernel.stmt import Kernel, PhaseCall, opens, whole
 from staticgraph.compiler.support.dataclass import dataclass, replace
 
 

@@ -38,11 +38,11 @@ The steps are
 
 from __future__ import annotations
 
-from staticgraph.compiler import stages
 from staticgraph.compiler.kernel.loops.fusion import fuse_loops
 from staticgraph.compiler.kernel.loops.nests import flatten, interchange, merge
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import vectorize
 from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.stages import report
 from staticgraph.compiler.support.dataclass import replace
 
 _WIDE = 64  # bytes of vectors that wait for the second-level cache and not for their loads: none is saved
@@ -53,19 +53,14 @@ def schedule(kernel: Kernel, vector_bytes: int) -> Kernel:
 
     Only loops whose iterations are independent, or steps of reductions, change; all others stay as they are.
     """
-    made = _reported("flatten", kernel, flatten(kernel))
-    made = _reported("interchange", made, replace(made, body=interchange(made.body, made.buffers)))
-    made = _reported("merge", made, replace(made, body=merge(made.body)))
-    made = _reported("fuse_loops", made, fuse_loops(made))
-    made = _reported("vectorize", made, vectorize(made, vector_bytes))
+    made = report("flatten", kernel, flatten(kernel))
+    made = report("interchange", made, replace(made, body=interchange(made.body, made.buffers)))
+    made = report("merge", made, replace(made, body=merge(made.body)))
+    made = report("fuse_loops", made, fuse_loops(made))
+    made = report("vectorize", made, vectorize(made, vector_bytes))
     before = made
     if vector_bytes < _WIDE:
         from staticgraph.compiler.kernel.schedule_cpu.unroll_and_jam import jam
 
         made = replace(made, body=jam(made.body, made.buffers))
-    return _reported("unroll_and_jam", before, made)
-
-
-def _reported(stage: str, before: Kernel, after: Kernel) -> Kernel:
-    stages.report(stage, before, after)
-    return after
+    return report("unroll_and_jam", before, made)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Set
-from typing import TypeVar
 
 from staticgraph.compiler.graph.sizes import (
     MANY,
@@ -27,7 +26,7 @@ from staticgraph.compiler.graph.sizes import (
     same,
     several,
 )
-from staticgraph.compiler.kernel.cost import nanoseconds, picoseconds
+from staticgraph.compiler.kernel.cost import is_for_several, nanoseconds, picoseconds
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.loops.dependence import accesses, begun_with_stores, conflict, reductions
@@ -42,12 +41,12 @@ from staticgraph.compiler.kernel.stmt import (
     Stmt,
     Store,
     Update,
-    statements,
+    opens,
+    whole,
 )
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass, replace
 
-S = TypeVar("S", bound=Stmt)
 Body = tuple[Stmt, ...]
 
 _FEW = 16  # chunks: shorter ones are made until there are as many
@@ -57,11 +56,6 @@ _MOST_SUMS = 32  # chunks of an open sum, whose partial results are added up by 
 _LARGE = 1 << 16  # the value of open sizes for which a loop must be worth several threads
 _UNIT = 64  # iterations of a SIMD loop: no two chunks write to one cache line
 _MAIN = 0.8  # of the time of an iteration: one loop in it is nearly all there is
-
-
-def is_for_several(cost: float) -> bool:
-    """Return True if work of so many nanoseconds is worth several threads."""
-    return cost >= CPU.shared_ns
 
 
 def chunk_count(cost: float) -> int:
@@ -88,11 +82,6 @@ def open_chunk_count(time: AnySize, most: int, each: int = 1) -> AnySize:
     if most <= few:
         return at_least(at_most(short, most), 1)
     return at_least(at_most(short, few) + at_most(at_least(usual - few, 0), most - few), 1)
-
-
-def opens(body: Body) -> bool:
-    """Return True if a loop has an open extent."""
-    return Size in [type(s.index.extent) for s in statements(body) if isinstance(s, Loop)]
 
 
 @dataclass(slots=True)
@@ -279,13 +268,6 @@ class LoopSharer:
                 self.buffers[name] = Buffer(update.local.dtype, (size,), written=True, shared=True)
                 found[update.local] = name, update.combine
         return found
-
-
-def whole(stmt: S) -> S:
-    """`stmt`, done in one chunk though its iterations may be independent."""
-    if isinstance(stmt, Loop) and stmt.kind is LoopKind.PARALLEL:
-        return replace(stmt, kind=LoopKind.SERIAL)
-    return stmt
 
 
 def _total(sums: dict[Local, tuple[str, str]], count: AnySize, place: Callable[[Expr], Expr]) -> Loop:

@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.dtypes import COMPLEX, DType, complex64, complex
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, Size, at_most, positive, same
+from staticgraph.compiler.graph.sizes import lesser, positive, same
 from staticgraph.compiler.ops.fourier.lengths import along, along_open, is_open, of_real, to_real, transformed
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
@@ -91,15 +91,8 @@ def _resized(x: Any, sizes: Any) -> Any:
     wanted = (*x.shape[:lead], *sizes)
     if all(map(same, x.shape[lead:], sizes)):
         return x
-    cut = ops.slice(x, begin=(0,) * x.rank, size=tuple(map(_lesser, x.shape, wanted)))
+    cut = ops.slice(x, begin=(0,) * x.rank, size=tuple(map(lesser, x.shape, wanted)))
     return ops.pad(cut, paddings=[(0, n - have) for n, have in zip(wanted, cut.shape, strict=True)])
-
-
-def _lesser(a: AnySize, b: AnySize) -> AnySize:
-    """The lesser one of two sizes, which need not be known if one of them is a number."""
-    if isinstance(a, Size) and isinstance(b, Size):
-        return min(a, b)
-    return at_most(a, b) if isinstance(a, Size) else at_most(b, a)
 
 
 def _real_name(rank: int, inverse: bool) -> str:

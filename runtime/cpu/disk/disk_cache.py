@@ -39,7 +39,7 @@ from staticgraph.runtime.cpu.disk.loaded_program import (
 )
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
-from staticgraph.runtime.switches import Settings
+from staticgraph.runtime.switches import Settings, cache_folder
 
 if TYPE_CHECKING:
     from staticgraph.compiler.codegen.gemm.choice import Choice
@@ -58,7 +58,7 @@ def key_of(step: Step, settings: Settings, target: object = None) -> str | None:
     `target` is what else than this processor runs it, with a `repr` that tells all that decides.
     """
     shows = settings.dump is not None or settings.trace or observation() is not None
-    if object_cache.folder() is None or shows or settings.check_nan:
+    if cache_folder() is None or shows or settings.check_nan:
         return None
     version = compiler_version()
     if version is None:
@@ -223,7 +223,7 @@ class Generated:
 
 
 def _key(digest: str) -> str | None:
-    version = compiler_version() if object_cache.folder() is not None else None
+    version = compiler_version() if cache_folder() is not None else None
     return version and hashlib.blake2b(f"{version} {digest}".encode(), digest_size=16).hexdigest()
 
 

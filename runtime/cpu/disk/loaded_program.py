@@ -13,8 +13,7 @@ from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.lower.constants import Constants
-from staticgraph.compiler.lower.program import HostCall, Program
+from staticgraph.compiler.lower.program import Constants, HostCall, Program
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass, replace
 

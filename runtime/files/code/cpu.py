@@ -19,8 +19,7 @@ import numpy as np
 
 from staticgraph import compiler
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.capture.request import Needs
-from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step import Needs, Step
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError

@@ -12,11 +12,12 @@ from typing import Any
 
 from staticgraph.compiler.capture.guards import Guard, guard_of_data
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.capture.request import SHORT
+from staticgraph.compiler.capture.step import SHORT
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
+from staticgraph.compiler.graph.open_sizes.symbols import linear
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, Size, linear
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.files.attributes import type_of
 from staticgraph.runtime.files.strict_json import Kinds, check, fields, items

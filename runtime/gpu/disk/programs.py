@@ -22,8 +22,7 @@ from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.gpu.step import GpuCompiled, every_instruction
 from staticgraph.compiler.gpu.step_open import OpenGpuCompiled
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
-from staticgraph.compiler.lower.constants import Constants
-from staticgraph.compiler.lower.program import Launch, Program
+from staticgraph.compiler.lower.program import Constants, Launch, Program
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu.disk import disk_cache
 from staticgraph.runtime.cpu.disk.loaded_program import NO_FUNCTION, LoadedStep

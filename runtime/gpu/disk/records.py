@@ -25,10 +25,10 @@ from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Made
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Precision, Product
 from staticgraph.compiler.kernel.stmt import Buffer
-from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import (
     Branch,
     Carried,
+    Constants,
     Copy,
     Inner,
     Launch,

@@ -155,7 +155,7 @@ def cache() -> Finding:
     from staticgraph.runtime.disk import object_cache
     from staticgraph.runtime.disk.private_folder import Untrusted
 
-    where = object_cache.folder()
+    where = switches.cache_folder()
     if where is None:
         hint = "set the switch cache_dir, so that the next process need not compile again"
         return Finding("kernel cache", State.MISSING, "none: every process compiles anew", hint)

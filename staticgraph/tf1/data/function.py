@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.runtime.session import Session
 from staticgraph.tf1.data.pipeline import Given, Node, Run, tensors_of
 from staticgraph.tf1.data.portable import is_portable

@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
-from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.compiler.support.extensions import extension
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.compiler.support.lazy_names import LazyTable

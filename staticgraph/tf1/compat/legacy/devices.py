@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.placement import without_gpus
+from staticgraph.runtime.gpu.placement import without_gpus
 
 if TYPE_CHECKING:
     from staticgraph.runtime.gpu.cuda.driver import Card

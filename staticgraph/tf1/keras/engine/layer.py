@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.state import layer as base
 from staticgraph.state.layer import is_trained, unique
 from staticgraph.state.replicas import VariableAggregation

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from staticgraph.building.framework import get_default_graph
-from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.tf1.training.monitored.scaffold import Scaffold
 from staticgraph.tf1.training.monitored.session_manager import SessionManager
 

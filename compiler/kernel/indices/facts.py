@@ -1,0 +1,274 @@
+"""Facts that hold at a place in a kernel, and narrow what positions there can be.
+
+for i in 0..(n + 7) // 8:
+  if i < n // 8:              here i is one of n // 8 numbers, and n is at least 8
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping
+
+from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.open_sizes.symbols import replaced
+from staticgraph.compiler.graph.sizes import AnySize, Size, proven, symbol
+from staticgraph.compiler.graph.sizes import bounds as size_bounds
+from staticgraph.compiler.kernel.expr import (
+    Expr,
+    Extent,
+    Index,
+    Load,
+    Local,
+    Scalar,
+    number,
+    substitute,
+    walk,
+)
+from staticgraph.compiler.kernel.indices.affine import Affine, Range, bounds_given, linear
+from staticgraph.compiler.kernel.indices.extremes import extremes, is_open, when_positive
+
+_SUMMED = 2  # conditions that are added up
+_TESTED = {"minimum": any, "maximum": all}  # which operands must be small, so that the result is
+_EXACT = 1 << 62  # sums of positions below it do not overflow
+_COMPARED = {"ge": (0, 1, 0), "gt": (0, 1, 1), "le": (1, 0, 0), "lt": (1, 0, 1)}  # greater, less, by how much
+_OPPOSITE = {"ge": "lt", "gt": "le", "le": "gt", "lt": "ge"}
+
+
+class Facts:
+    """Facts that hold at a place in a kernel.
+
+    Attributes:
+        ranges: The least and the greatest values of expressions.
+        least: The least values of sums, by their terms.
+        meaning: What locals stand for.
+        extents: Lesser extents of loops, those that conditions let reach the place.
+        least_sizes: The least values of symbols, which loops that run tell.
+    """
+
+    def __init__(self, other: Facts | None = None) -> None:
+        self.ranges: dict[Expr, Range] = dict(other.ranges) if other else {}
+        self.least: dict[frozenset[tuple[Expr, int]], int] = dict(other.least) if other else {}
+        self.meaning: dict[Expr, Expr] = dict(other.meaning) if other else {}
+        self.extents: dict[Index, AnySize] = dict(other.extents) if other else {}
+        self.least_sizes: dict[str, int] = dict(other.least_sizes) if other else {}
+        self._read: set[Local | DType] = set(other._read) if other else set()  # by any fact, perhaps before
+
+    def range(self, expr: Expr) -> Range:
+        """The least and the greatest value of an integer expression."""
+        return bounds_given(expr, self.ranges, self._narrowed)
+
+    def _narrowed(self, expr: Expr, found: Range) -> Range:
+        if expr.dtype is not int64:
+            return found
+        match expr:
+            case Scalar("minimum" | "maximum" as op, (a, b)) if not (both := linear(a) + linear(b)).terms:
+                middle = both.constant // 2  # as in minimum(i, 6 - i), which is at most 3
+                return (
+                    (max(found[0], -(-both.constant // 2)), found[1])
+                    if op == "maximum"
+                    else (found[0], min(found[1], middle))
+                )
+        if not self.least:
+            return found
+        form = linear(expr)
+        above, below = frozenset(form.terms.items()), frozenset(form.times(-1).terms.items())
+        if (above not in self.least and below not in self.least) or (
+            expr not in form.terms and not self._is_exact(form)
+        ):
+            return found
+        low, high = self.least.get(above, -math.inf), -self.least.get(below, -math.inf)
+        return max(found[0], low + form.constant), min(found[1], high + form.constant)
+
+    def forget(self, *changed: Local | DType) -> None:
+        """Drop what depends on locals that have changed, or on elements of dtypes that were stored."""
+        if self._read.isdisjoint(changed):
+            return
+
+        def stays(*roots: Expr) -> bool:
+            return all(_read(root).isdisjoint(changed) for root in roots)
+
+        self.ranges = {e: r for e, r in self.ranges.items() if stays(e)}
+        self.least = {k: n for k, n in self.least.items() if stays(*(term for term, _ in k))}
+        self.meaning = {m: e for m, e in self.meaning.items() if stays(m, e)}
+
+    def note(self, ranges: Mapping[Expr, Range], meaning: Mapping[Expr, Expr] | None = None) -> None:
+        """Add the ranges of expressions, and what locals stand for."""
+        self.ranges.update(ranges)
+        self._read.update(*map(_read, ranges))
+        if meaning:
+            self.meaning.update(meaning)
+            self._read.update(*map(_read, (*meaning, *meaning.values())))
+
+    def given(self, condition: Expr, holds: bool = True) -> Facts:
+        """Return the facts that hold if `condition` does, or if it does not."""
+        known = Facts(self)
+        stack = [condition]
+        while stack:
+            match stack.pop():
+                case Local() as local if local in known.meaning:
+                    stack.append(known.meaning[local])
+                case Scalar("and" | "or" as op, (a, b)) if holds == (op == "and"):
+                    stack += a, b
+                case Scalar(op, args) if op in _COMPARED and args[0].dtype is int64:
+                    greater, less, by = _COMPARED[op if holds else _OPPOSITE[op]]
+                    for high in _parts(args[greater], "minimum"):
+                        for low in _parts(args[less], "maximum"):
+                            known._at_least(high, low, by)
+        return known
+
+    def inside_of(self, extent: AnySize) -> Facts:
+        """Return the facts that hold in a loop of so many iterations."""
+        known = Facts(self)
+        known._positive(extent)
+        return known
+
+    def _positive(self, size: AnySize) -> None:
+        """Note that a size is at least 1."""
+        for name, n in when_positive(size).items():
+            self.least_sizes[name] = max(n, self.least_sizes.get(name, 0))
+
+    def is_some(self, extent: AnySize) -> bool:
+        """Return True if an axis is known to have an element."""
+        return proven(operator.gt, replaced(extent, self.at_hand), 0)
+
+    @property
+    def at_hand(self) -> dict[str, AnySize]:
+        """Symbols as sizes that are no less than loops that run let them be."""
+        return {name: symbol(name) + n for name, n in self.least_sizes.items()}
+
+    def narrowed(self, place: Expr) -> Expr:
+        """Return a position with loops that do no more iterations than conditions let reach it."""
+        table: dict[Expr, Expr] = {
+            index: Index(index.name, self.extents[index])
+            for index in walk(place)
+            if isinstance(index, Index) and index in self.extents
+        }
+        return substitute(place, table) if table else place
+
+    def _at_least(self, greater: Expr, less: Expr, by: int) -> None:
+        """Note that `greater - less >= by`."""
+        if isinstance(greater, Extent) and (low := self.range(less)[0] + by) >= 1:
+            self._positive(greater.size - (int(low) - 1))
+        if isinstance(less, Index) and is_open(greater):
+            most = extremes(greater)[1]
+            extent = less.extent if most is None else most - (by - 1)
+            if proven(operator.le, extent, self.extents.get(less, less.extent)):
+                self.extents[less] = extent
+        form = self._sum(greater) + self._sum(less).times(-1)
+        self._read.update(*map(_read, form.terms))
+        key = frozenset(form.terms.items())
+        least = max(by - form.constant, self.least.get(key, by - form.constant))
+        self.least[key] = least
+        for term, factor in form.terms.items():
+            if isinstance(factor, Size):
+                continue
+            others = Affine({t: f for t, f in form.terms.items() if t is not term})
+            most = sum(
+                max(end * f for end in self.range(t) for f in size_bounds(by))
+                for t, by in others.terms.items()
+            )
+            low, high = self.range(term)
+            if factor == 1:
+                self.ranges[term] = max(low, least - most), high
+            elif factor == -1:
+                self.ranges[term] = low, min(high, most - least)
+
+    def is_less(self, place: Expr, extent: Size) -> bool:
+        """Return True if a condition tells that a position is less than an open extent."""
+        form = self._sum(Extent(extent)) + self._sum(place).times(-1)
+        if self.least.get(frozenset(form.terms.items()), -math.inf) + form.constant >= 1:
+            return True
+        below = self._sum(place).times(-1)
+        for key, least in self.least.items():  # of another size that is not greater than this one
+            sizes = {term: factor for term, factor in key if isinstance(term, Extent)}
+            if sizes and dict(key).items() - sizes.items() == below.terms.items():
+                most = sum((term.size * factor for term, factor in sizes.items()), -least) - below.constant
+                if proven(operator.lt, most, extent):
+                    return True
+        return False
+
+    def is_told(self, place: Expr) -> bool:
+        """Return True if conditions are about a local of a position."""
+        return not self._read.isdisjoint(_read(place))
+
+    def is_less_by_sum(self, place: Expr, extent: AnySize) -> bool:
+        """Return True if a few conditions together tell that a position is less than an extent.
+
+        As `at + width <= n` and `i < width` tell that `at + i < n`.
+        """
+        left = self._sum(number(extent, int64)) + self._sum(place).times(-1)
+        return self._is_at_least(left, 1, _SUMMED, {})
+
+    def _is_at_least(self, form: Affine, bound: int, depth: int, ranges: dict[Expr, Range]) -> bool:
+        """Return True if a form is at least `bound`: by ranges, less multiples of `depth` sums at most.
+
+        The ranges of terms are looked up once for the whole search.
+        """
+        total: float = form.constant
+        for term, factor in form.terms.items():
+            if isinstance(factor, Size):
+                total = -math.inf
+                break
+            if term not in ranges:
+                ranges[term] = self.range(term)
+            total += min(ranges[term][0] * factor, ranges[term][1] * factor)
+        if total >= bound:
+            return True
+        for key, least in self.least.items() if depth else ():
+            factors = dict(key)
+            for term, by in key:
+                have = form.terms.get(term, 0)
+                if isinstance(have, Size) or isinstance(by, Size) or have % by or have // by < 1:
+                    continue
+                rest = form + Affine(factors).times(-(have // by))
+                if self._is_at_least(rest, bound - least * (have // by), depth - 1, ranges):
+                    return True
+        by_operands = (self._at_operands(form, term, bound, depth - 1, ranges) for term in form.terms)
+        return depth > 0 and any(by_operands)
+
+    def _at_operands(
+        self, form: Affine, term: Expr, bound: int, depth: int, ranges: dict[Expr, Range]
+    ) -> bool:
+        """Return True if a form is at least `bound` with bounds of a term in its place."""
+        factor, meaning = form.terms[term], self.meaning.get(term)
+        if isinstance(factor, Size) or factor > 0 or not isinstance(meaning, Scalar):
+            return False
+
+        def holds(operand: Expr) -> bool:
+            if isinstance(operand, Scalar) and operand.op in _TESTED:
+                return _TESTED[operand.op](map(holds, operand.args))
+            rest = form + Affine({term: -factor}) + self._sum(operand).times(factor)
+            return self._is_at_least(rest, bound, depth, ranges)
+
+        return meaning.op in _TESTED and holds(meaning)
+
+    def _sum(self, expr: Expr) -> Affine:
+        """`expr` as a sum if that does not overflow, else as one term."""
+        form = linear(expr)
+        return form if self._is_exact(form) else Affine({expr: 1})
+
+    def _is_exact(self, form: Affine) -> bool:
+        """Return True if no part of a sum overflows."""
+        terms = (
+            max(map(abs, self.range(term))) * max(map(abs, size_bounds(factor)))
+            for term, factor in form.terms.items()
+        )
+        return abs(form.constant) + sum(terms) < _EXACT
+
+
+def _read(expr: Expr) -> frozenset[Local | DType]:
+    """The locals that an expression reads, and the dtypes of the elements."""
+    if "read" not in expr.known:
+        nodes = walk(expr)
+        loaded = (e.dtype for e in nodes if isinstance(e, Load))
+        expr.known["read"] = frozenset([*(e for e in nodes if isinstance(e, Local)), *loaded])
+    found: frozenset[Local | DType] = expr.known["read"]
+    return found
+
+
+def _parts(expr: Expr, op: str) -> tuple[Expr, ...]:
+    """An expression, and the operands of nested operations of one kind that it is made of."""
+    if isinstance(expr, Scalar) and expr.op == op:
+        return expr, *(part for operand in expr.args for part in _parts(operand, op))
+    return (expr,)
