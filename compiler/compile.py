@@ -342,9 +342,8 @@ def emit(work: Loops | Kernel, target: CpuTarget, kept: KernelCache | None = Non
     key = (target, *structure_of(work))
     found = _emitted.get(key)
     if is_shown(key) or found is None:
-        found = _emitted[key] = _from(kept, work, target) if kept is not None else _generated(work, target)
-        if len(_emitted) > EMITTED_LIMIT:
-            _emitted.popitem(last=False)
+        found = _from(kept, work, target) if kept is not None else _generated(work, target)
+        _remember(key, found)
     return found
 
 
@@ -353,16 +352,21 @@ def is_emitted(work: Loops, target: CpuTarget, kept: KernelCache | None) -> bool
     key = (target, *structure_of(work))
     if is_shown(key):
         return False
-    return key in _emitted or (kept is not None and kept.read(digest(_text(target), key[1:])) is not None)
+    return key in _emitted or (kept is not None and kept.read(_name(work, target)) is not None)
 
 
 def keep(work: Loops, target: CpuTarget, kept: KernelCache | None, code: abi.KernelCode) -> abi.KernelCode:
     """Let `emit` find the code of a kernel. Return it."""
-    key = (target, *structure_of(work))
-    _emitted[key] = code
+    _remember((target, *structure_of(work)), code)
     if kept is not None:
-        kept.write(digest(_text(target), key[1:]), code)
+        kept.write(_name(work, target), code)
     return code
+
+
+def _remember(key: tuple[object, ...], code: abi.KernelCode) -> None:
+    _emitted[key] = code
+    if len(_emitted) > EMITTED_LIMIT:
+        _emitted.popitem(last=False)
 
 
 def is_shown(kernel: tuple[object, ...]) -> bool:
@@ -374,10 +378,15 @@ def is_shown(kernel: tuple[object, ...]) -> bool:
 _text = cache(repr)  # of a processor, for each kernel
 
 
-def _from(kept: KernelCache, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
+def _name(work: Loops | Kernel, target: CpuTarget) -> str:
+    """The name of a kernel's code among what is kept."""
     from staticgraph.compiler.kernel.digest import digest  # only with a cache on disk
 
-    name = digest(_text(target), structure_of(work))
+    return digest(_text(target), structure_of(work))
+
+
+def _from(kept: KernelCache, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
+    name = _name(work, target)
     found = kept.read(name) if observation() is None else None
     if found is None:
         found = _generated(work, target, kept.best if target.tuned else None)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
 from staticgraph.compiler.graph.open_sizes.functions import function_of
-from staticgraph.compiler.graph.open_sizes.symbols import symbols
+from staticgraph.compiler.graph.open_sizes.symbols import replaced, symbols
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import (
     MOST,
@@ -19,7 +19,6 @@ from staticgraph.compiler.graph.sizes import (
     estimate,
     evaluate,
     positive,
-    replaced,
     same,
     symbol,
     total,
