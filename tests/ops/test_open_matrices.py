@@ -143,6 +143,38 @@ def test_rectangles_have_three_programs():
         assert len(session.compiles) == 3, session.compiles
 
 
+def test_least_squares_have_one_program():
+    """Whether there are more rows or more columns: NumPy's solution is the least one of several."""
+    with sg.Graph().as_default() as graph:
+        x, b = (sg.placeholder(sg.float64, [None, None]) for _ in range(2))
+        y = sg.linalg.lstsq(x, b)
+        weighted = sg.linalg.lstsq(x, b, sg.constant(0.5, sg.float64))
+        slopes = sg.gradients(weighted * weighted, [x, b])
+        opened = sg.Session(graph=graph, device="cpu", open_sizes=True)
+        for rows, columns, sides in (
+            (5, 3, 2),
+            (3, 5, 1),
+            (4, 4, 2),
+            (20, 7, 3),
+            (0, 3, 2),
+            (3, 0, 2),
+            (3, 2, 0),
+        ):
+            rng = np.random.default_rng(rows)
+            fed = {x: rng.standard_normal((rows, columns)), b: rng.standard_normal((rows, sides))}
+            found, solution, *by = opened.run([y, weighted, *slopes], fed)
+            exact = np.linalg.lstsq(fed[x], fed[b], rcond=None)[0]
+            np.testing.assert_allclose(found, exact, 1e-9, 1e-9)
+            inverse = np.linalg.inv(fed[x].T @ fed[x] + 0.5 * np.eye(columns))
+            np.testing.assert_allclose(solution, inverse @ fed[x].T @ fed[b], 1e-9, 1e-12)
+            turned = inverse @ (2 * solution)
+            rest = fed[b] - fed[x] @ solution
+            np.testing.assert_allclose(by[0], rest @ turned.T - fed[x] @ turned @ solution.T, 1e-9, 1e-12)
+            np.testing.assert_allclose(by[1], fed[x] @ turned, 1e-9, 1e-12)
+        assert len(opened.compiles) == 1, opened.compiles
+        assert "NumPy" not in str(opened.plan([y, *slopes], fed))
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["eigh", "svd", "inverse"])
 def test_bits_depend_on_the_size_alone(name):
