@@ -321,20 +321,6 @@ def at_least(size: AnySize, least: int) -> AnySize:
     return size if low >= least else least if high <= least else positive(size + (1 - least)) - (1 - least)
 
 
-def lesser(a: AnySize, b: AnySize) -> AnySize:
-    """Return the lesser one of two sizes.
-
-    >>> evaluate(lesser(symbol("n"), symbol("m") * 2), {"n": 5, "m": 2})
-    4
-    """
-    if not isinstance(b, Size):
-        return at_most(a, b)
-    if not isinstance(a, Size):
-        return at_most(b, a)
-    most = min(bounds(a)[1], bounds(b)[1])
-    return at_most(b + 1 - positive(b - a + 1), most)  # of a difference, bounds say less
-
-
 def replaced(size: AnySize, by: Mapping[str, AnySize]) -> AnySize:
     """Return a size with other sizes in place of symbols."""
     total: Any = 0

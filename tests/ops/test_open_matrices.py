@@ -144,7 +144,7 @@ def test_rectangles_have_three_programs():
 
 
 def test_least_squares_have_one_program():
-    """Whether there are more rows or more columns: NumPy's solution is the least one of several."""
+    """It has both forms of the equations. NumPy's solution is the least one of several."""
     with sg.Graph().as_default() as graph:
         x, b = (sg.placeholder(sg.float64, [None, None]) for _ in range(2))
         y = sg.linalg.lstsq(x, b)

@@ -31,6 +31,7 @@ The steps are
     flatten      a position becomes one offset: buffers have at most one axis
     interchange  of loops with nothing between them, the one that runs along memory goes innermost
     merge        two loops with nothing between them become one where one variable can write all offsets
+    groups       sums of groups of neighbouring columns are added up from sums of columns
     fuse         loops side by side become one where no iteration needs another one
     vectorize    the loop of every nest whose lanes save the most becomes SIMD, by counting operations
     jam          rows that load the same elements are done together
@@ -41,6 +42,7 @@ from __future__ import annotations
 from staticgraph.compiler import stages
 from staticgraph.compiler.kernel.loops.fusion import fuse_loops
 from staticgraph.compiler.kernel.loops.nests import flatten, interchange, merge
+from staticgraph.compiler.kernel.schedule_cpu.column_groups import by_column_groups
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import vectorize
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.support.dataclass import replace
@@ -56,6 +58,7 @@ def schedule(kernel: Kernel, vector_bytes: int) -> Kernel:
     made = _reported("flatten", kernel, flatten(kernel))
     made = _reported("interchange", made, replace(made, body=interchange(made.body, made.buffers)))
     made = _reported("merge", made, replace(made, body=merge(made.body)))
+    made = _reported("column_groups", made, by_column_groups(made, vector_bytes))
     made = _reported("fuse_loops", made, fuse_loops(made))
     made = _reported("vectorize", made, vectorize(made, vector_bytes))
     before = made

@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.sizes import (
     at_most,
     bounds,
     estimate,
-    lesser,
+    positive,
     same,
     several,
 )
@@ -89,6 +89,21 @@ def open_chunk_count(time: AnySize, most: int, each: int = 1) -> AnySize:
     if most <= few:
         return at_least(at_most(short, most), 1)
     return at_least(at_most(short, few) + at_most(at_least(usual - few, 0), most - few), 1)
+
+
+def lesser(a: AnySize, b: AnySize) -> AnySize:
+    """Return the lesser one of two sizes.
+
+    >>> from staticgraph.compiler.graph.sizes import evaluate, symbol
+    >>> evaluate(lesser(symbol("n"), symbol("m") * 2), {"n": 5, "m": 2})
+    4
+    """
+    if not isinstance(b, Size):
+        return at_most(a, b)
+    if not isinstance(a, Size):
+        return at_most(b, a)
+    most = min(bounds(a)[1], bounds(b)[1])
+    return at_most(b + 1 - positive(b - a + 1), most)  # of a difference, bounds say less
 
 
 def opens(body: Body) -> bool:
