@@ -61,11 +61,12 @@ def test_columns_are_summed_first():
 
 
 @each_width
-def test_sums_are_right_at_each_width(vector_bytes, rng):
+@pytest.mark.parametrize("far_from", [None, total * (1 / (ROWS * WIDTH))])
+def test_sums_are_right_at_each_width(far_from, vector_bytes, rng):
     target = replace(cpu_jit.host(), vector_bytes=vector_bytes)
     x, w = rng.normal(size=(ROWS, GROUPS, WIDTH)).astype("f4"), rng.normal(size=WIDTH).astype("f4")
     y, z = np.zeros((2, GROUPS), "f4")
-    split = chunked(schedule(moments(), vector_bytes), vector_bytes)
+    split = chunked(schedule(moments(far_from), vector_bytes), vector_bytes)
     code = emit_phases(split.phases, target, calls=split.calls)
     launch(code, [each.ctypes.data for each in (x, w, y, z)])
     first = (x.astype(float) * w).sum((0, 2))
@@ -77,7 +78,6 @@ def test_sums_are_right_at_each_width(vector_bytes, rng):
 @pytest.mark.parametrize(
     "kernel",
     [
-        moments(total),  # a sum that goes on through no memory
         moments(element=Load("x", (k, c, g), float32)),  # columns of other groups in between
         moments(Load("y", (scalar.cast(Load("w", (c,), float32), k.dtype),), float32)),  # places of the data
     ],
@@ -103,6 +103,36 @@ def test_loops_around_one_along_memory_keep_their_order():
     flat = flatten(Kernel("scaled", buffers, (Loop(row, (Loop(group, inner),)),)))
     (outer,) = interchange(flat.body, flat.buffers)
     assert isinstance(outer, Loop) and outer.index is row
+
+
+def test_a_value_is_not_loaded_again_after_a_store(rng):
+    """It may be from memory that the store is to."""
+    old, new = Local("old", float32), Local("new", float32)
+    body = (
+        Let(old, Load("y", (g,), float32)),
+        Let(total, ZERO),
+        Let(squares, ZERO),
+        summed(total, element),
+        Let(new, total + old),
+        Store("y", (g,), new),
+        summed(squares, element * old + new),
+        Store("z", (g,), squares + old),
+    )
+    buffers = {
+        "x": Buffer(float32, (ROWS, GROUPS, WIDTH)),
+        "y": Buffer(float32, (GROUPS,), written=True),
+        "z": Buffer(float32, (GROUPS,), written=True),
+    }
+    kernel = schedule(Kernel("updated", buffers, (Loop(g, body),)), 16)
+    assert sum(name.startswith("columns") for name in kernel.buffers) == 2
+    split = chunked(kernel, 16)
+    code = emit_phases(split.phases, replace(cpu_jit.host(), vector_bytes=16), calls=split.calls)
+    x, y = rng.normal(size=(ROWS, GROUPS, WIDTH)).astype("f4"), rng.normal(size=GROUPS).astype("f4")
+    z, first = np.zeros(GROUPS, "f4"), y.astype(float)
+    launch(code, [each.ctypes.data for each in (x, y, z)])
+    sums = x.astype(float).sum((0, 2))
+    np.testing.assert_allclose(y, sums + first, 1e-4, 1e-4)
+    np.testing.assert_allclose(z, sums * first + (sums + first) * (ROWS * WIDTH) + first, 1e-3, 1e-2)
 
 
 @pytest.mark.parametrize("shape", [[3, 40, 24], [None, None, 24], [1, 200, 24]])

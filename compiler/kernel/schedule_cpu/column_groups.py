@@ -18,11 +18,13 @@ The order of additions depends on sizes and on the width of vectors alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
+from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import (
+    Const,
     Expr,
     Index,
     Load,
@@ -96,32 +98,68 @@ class _Groups:
     def __init__(self, kernel: _Kernel, loop: Loop, inside: bool) -> None:
         self.kernel, self.loop, self.inside = kernel, loop, inside
         self.lets = [stmt for stmt in loop.body if isinstance(stmt, Let)]
+        self.buffers = dict(kernel.buffers)
         self.copies = 0
 
     def made(self) -> list[Stmt] | None:
         """Return statements that do the same; None if no columns are summed up, or if they may not."""
         if not any(map(self._sums, self.loop.body)) or obstacle(self.loop, self.kernel.buffers) is not None:
             return None
+        definitions = _Definitions(self.loop.body, self._sums)
+        body, totals = self._through_memory(definitions), definitions.totals
+        if body is None:
+            return None
         made: list[Stmt] = []
         part: list[Stmt] = []  # the statements since the last sum
-        buffers = dict(self.kernel.buffers)
-        for stmt in self.loop.body:
+        for stmt in body:
             if not isinstance(stmt, Loop) or not self._sums(stmt):
-                part.append(stmt)
+                part += [] if isinstance(stmt, Let) and stmt.local in totals else [stmt]
                 continue
             sums = {step.local for step in reductions(stmt)}
-            before = self._part([s for s in part if not _defines(s, sums)])
-            columns = self._columns(stmt, buffers)
-            if before is None or columns is None:
+            begun = [let for let in self.lets if let.local in sums and isinstance(let.value, Const)]
+            before, columns = self._part(part), self._columns(stmt)
+            if before is None or columns is None or len(begun) < len(sums):
                 return None
             loop, total = columns
             made += [*before, loop]
-            part = [*(s for s in part if _defines(s, sums)), total]
+            part = [*begun, total]
         after = self._part(part)
         if after is None:
             return None
-        self.kernel.buffers.update(buffers)
+        self.kernel.buffers.update(self.buffers)
         return [*made, *after]
+
+    def _through_memory(self, defined: _Definitions) -> list[Stmt] | None:
+        """The body of the loop, with values in memory that are needed after another sum, or by one.
+
+        A definition may be repeated there instead if nothing is stored in between: what is stored may be in
+        the memory that it loads from.
+        """
+        kept = defined.kept()
+        if kept is None:
+            return None
+        index = self.loop.index
+        places = {
+            local: Load(self._buffer("kept", local.dtype, index.extent), (index,), local.dtype)
+            for local in kept
+        }
+        body: list[Stmt] = []
+        for stmt, part in zip(self.loop.body, defined.parts, strict=True):
+            later: dict[Expr, Expr] = {x: load for x, load in places.items() if defined.home[x] < part}
+            body += rewrite((stmt,), lambda e, later=later: substitute(e, later))
+            given = {step.local for step in reductions(stmt)} if isinstance(stmt, Loop) else {*_given([stmt])}
+            body += [
+                Store(places[x].buffer, (index,), x)
+                for x in kept
+                if x in given and x not in defined.waiting(stmt)
+            ]
+        return body
+
+    def _buffer(self, name: str, dtype: DType, size: int) -> str:
+        """Add scratch memory, and return its name."""
+        name = f"{name}{len(self.buffers)}"
+        self.buffers[name] = Buffer(dtype, (size,), written=True, local=self.inside, shared=not self.inside)
+        return name
 
     def _sums(self, stmt: Stmt) -> bool:
         """Return True if a statement sums up a group of columns over rows."""
@@ -185,11 +223,8 @@ class _Groups:
         for stmt in rewrite(tuple(body), lambda e: _placed(e, table)):
             yield _renamed(stmt, table)
 
-    def _columns(self, stmt: Loop, buffers: dict[str, Buffer]) -> tuple[Loop, Loop] | None:
-        """The loop that sums up all columns and stores that, and the one that sums up those of a group.
-
-        The sums are added to `buffers`.
-        """
+    def _columns(self, stmt: Loop) -> tuple[Loop, Loop] | None:
+        """The loop that sums up all columns and stores that, and the one that sums up those of a group."""
         rows, column = _nest(stmt)
         steps = reductions(column) if column else []
         needed = self._needed([stmt], {step.local for step in steps})
@@ -209,9 +244,7 @@ class _Groups:
         for step in steps:
             assert step.combine is not None
             total = Local(f"{step.local.name}_column", step.local.dtype)
-            name = f"columns{len(buffers)}"
-            place = {"local": self.inside, "shared": not self.inside}
-            buffers[name] = Buffer(total.dtype, (index.extent,), written=True, **place)
+            name = self._buffer("columns", total.dtype, index.extent)
             starts.append(Let(total, identity(step.combine, total.dtype)))
             stores.append(Store(name, (index,), total))
             places[step.local] = total
@@ -219,6 +252,52 @@ class _Groups:
             totals.append(Update(step.local, scalar.read(step.combine, step.local, of_group), step.combine))
         inside = self._copied(needed, places, _within(rows, column.body))
         return Loop(index, (*starts, *inside, *stores), LoopKind.SIMD), Loop(column.index, tuple(totals))
+
+
+class _Definitions:
+    """Where locals of a loop over groups are defined and read.
+
+    Attributes:
+        parts: For each statement, the number of the loop that it will be in: sums have odd ones.
+        home: For each local, the number of the loop in which it has its value.
+    """
+
+    def __init__(self, body: Body, is_sum: Callable[[Stmt], bool]) -> None:
+        self.body, self.sums = body, [*map(is_sum, body)]
+        self.parts, self.home, self.at = [], {}, {}
+        number = 0
+        for at, (stmt, sums) in enumerate(zip(body, self.sums, strict=True)):
+            self.parts.append(number + sums)
+            number += 2 * sums
+            if isinstance(stmt, Let):
+                self.home[stmt.local], self.at[stmt.local] = number, at
+            elif sums:
+                self.home |= dict.fromkeys(updated((stmt,)), number)
+        self.changing = updated(body)
+        self.totals = updated(tuple(stmt for stmt, sums in zip(body, self.sums, strict=True) if sums))
+        stores = [any(isinstance(s, Store) for s in statements((stmt,))) for stmt in body]
+        self.stored = [sum(stores[:at]) for at in range(len(body) + 1)]
+
+    def kept(self) -> list[Local] | None:
+        """The locals whose values are needed in other loops than their own, None if that cannot be."""
+        found: dict[Local, None] = {}
+        for at, (stmt, part, sums) in enumerate(zip(self.body, self.parts, self.sums, strict=True)):
+            own = updated((stmt,)) if sums else set()
+            for local in sorted(_read([stmt]) & self.home.keys() - own, key=str):
+                if self.home[local] < part and not self._repeatable(local, at):
+                    found[local] = None
+        return None if found.keys() & (self.changing - self.totals) else [*found]
+
+    def _repeatable(self, local: Local, at: int) -> bool:
+        """Return True if the definition of a local gives the same before a statement."""
+        if local in self.changing or self.stored[self.at[local]] != self.stored[at]:
+            return False
+        definition = self.body[self.at[local]]
+        return all(self._repeatable(x, at) for x in _read([definition]) if x in self.home)
+
+    def waiting(self, stmt: Stmt) -> Set[Local]:
+        """The locals that a statement defines without their values: sums to come."""
+        return self.totals if isinstance(stmt, Let) else frozenset()
 
 
 def _nest(stmt: Stmt) -> tuple[list[Loop], Loop | None]:
@@ -260,10 +339,6 @@ def _has_locals(expr: Expr) -> bool:
 def _is_of_group(load: Load, rows: list[Loop]) -> bool:
     """Return True if an element is the same for all rows: it is loaded once."""
     return not _has_locals(load) and free_indices(load).isdisjoint(row.index for row in rows)
-
-
-def _defines(stmt: Stmt, locals_: Set[Local]) -> bool:
-    return isinstance(stmt, Let) and stmt.local in locals_
 
 
 def _read(body: Iterable[Stmt]) -> set[Local]:
