@@ -409,6 +409,7 @@ def lstsq(
         with checked("lstsq"):
             rank = matrix.shape.ndims
             require(rank is None or rank >= 2, f"matrix has rank {rank}, at least 2 is needed")
+        weight: Any
         if isinstance(l2_regularizer, Tensor):
             weight = ops.cast(l2_regularizer, dtype=matrix.dtype)
         else:

@@ -75,7 +75,7 @@ def interchange(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[Stm
             case Loop():
                 nest, inside = _nest(stmt)
                 inside = interchange(inside, buffers)
-                if len(nest) == 1 or _runs_along(inside):
+                if len(nest) == 1 or (Loop in map(type, inside) and _runs_along(inside)):
                     return _nested(nest, inside)
                 inner = min(reversed(nest), key=lambda loop: _jumps(loop.index, inside))
                 if inner is not nest[-1] and all(obstacle(loop, buffers) is None for loop in nest):

@@ -19,6 +19,7 @@ The order of additions depends on sizes and on the width of vectors alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import partial
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import estimate
@@ -64,8 +65,6 @@ Body = tuple[Stmt, ...]
 
 def by_column_groups(kernel: Kernel, vector_bytes: int) -> Kernel:
     """`kernel`, flat, with sums of groups of columns by way of the sums of columns."""
-    if not any(isinstance(stmt, Update) for stmt in statements(kernel.body)):
-        return kernel
     made = _Kernel(dict(kernel.buffers), vector_bytes)
     body = tuple(made.around(kernel.body, False))
     return (
@@ -146,7 +145,7 @@ class _Groups:
         body: list[Stmt] = []
         for stmt, part in zip(self.loop.body, defined.parts, strict=True):
             later: dict[Expr, Expr] = {x: load for x, load in places.items() if defined.home[x] < part}
-            body += rewrite((stmt,), lambda e, later=later: substitute(e, later))
+            body += rewrite((stmt,), partial(substitute, table=later))
             given = {step.local for step in reductions(stmt)} if isinstance(stmt, Loop) else {*_given([stmt])}
             body += [
                 Store(places[x].buffer, (index,), x)
@@ -255,7 +254,7 @@ class _Groups:
 
 
 class _Definitions:
-    """Where locals of a loop over groups are defined and read.
+    """Definitions and reads of locals in a loop over groups.
 
     Attributes:
         parts: For each statement, the number of the loop that it will be in: sums have odd ones.

@@ -42,9 +42,8 @@ from __future__ import annotations
 from staticgraph.compiler import stages
 from staticgraph.compiler.kernel.loops.fusion import fuse_loops
 from staticgraph.compiler.kernel.loops.nests import flatten, interchange, merge
-from staticgraph.compiler.kernel.schedule_cpu.column_groups import by_column_groups
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import vectorize
-from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.kernel.stmt import Kernel, Loop, Update, statements
 from staticgraph.compiler.support.dataclass import replace
 
 _WIDE = 64  # bytes of vectors that wait for the second-level cache and not for their loads: none is saved
@@ -58,7 +57,14 @@ def schedule(kernel: Kernel, vector_bytes: int) -> Kernel:
     made = _reported("flatten", kernel, flatten(kernel))
     made = _reported("interchange", made, replace(made, body=interchange(made.body, made.buffers)))
     made = _reported("merge", made, replace(made, body=merge(made.body)))
-    made = _reported("column_groups", made, by_column_groups(made, vector_bytes))
+    kinds: list[type] = []
+    for stmt in made.body:  # most kernels have no loop in a loop
+        if isinstance(stmt, Loop) and Loop in map(type, stmt.body):
+            kinds += map(type, statements((stmt,)))
+    if Update in kinds and kinds.count(Loop) > 2:
+        from staticgraph.compiler.kernel.schedule_cpu.column_groups import by_column_groups
+
+        made = _reported("column_groups", made, by_column_groups(made, vector_bytes))
     made = _reported("fuse_loops", made, fuse_loops(made))
     made = _reported("vectorize", made, vectorize(made, vector_bytes))
     before = made
