@@ -136,6 +136,8 @@ STAGES = (
           "Kernel", "Kernel", "kernel.loops.nests"),
     Stage("kernel", "merge", "make one loop of two that walk through memory as one",
           "Kernel", "Kernel", "kernel.loops.nests"),
+    Stage("kernel", "column_groups", "add up groups of neighbouring columns from the sums of columns",
+          "Kernel", "Kernel", "kernel.schedule_cpu.column_groups", "sums over several axes, on a processor"),
     Stage("kernel", "fuse_loops", "make one loop of loops side by side",
           "Kernel", "Kernel", "kernel.loops.fusion"),
     Stage("kernel", "vectorize", "run the loop that gains the most in vector lanes",

@@ -402,7 +402,7 @@ class _Lowering:
             return (item,)
         if isinstance(item, tuple):
             return ()
-        return max(self.inner[item].programs, key=lambda program: program.arena).fullest
+        return max(self.inner[item].programs, key=lambda program: estimate(program.arena)).fullest
 
     def _argument(self, value: Value | RowRange | Workspace, group: Group, number: int) -> Ref:
         if isinstance(value, Value):

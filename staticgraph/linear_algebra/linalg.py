@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -377,14 +378,17 @@ def triangular_solve(
 
 
 def lstsq(
-    matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
+    matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:
     """X that minimises |matrix X - rhs|^2 + l2_regularizer |X|^2, by the normal equations.
 
+    If the graph does not know which of m and n is greater, it has both forms of the equations, and a run
+    takes one of them.
+
     Args:
-        matrix: The matrices [..., m, n], with m and n known.
+        matrix: The matrices [..., m, n].
         rhs: The right sides [..., m, k], of the same dtype.
-        l2_regularizer: A number, 0.0 by default.
+        l2_regularizer: A number or a scalar tensor, 0.0 by default.
         fast: Of no effect.
         name: The name of the scope, "matrix_solve_ls" by default.
 
@@ -392,29 +396,47 @@ def lstsq(
         The solutions [..., n, k]. Of several the smallest, if m is less than n.
 
     Raises:
-        ShapeError: m or n is not known.
+        ShapeError: The matrix has fewer than two axes.
         InvalidArgumentError: Rows and columns both depend on each other, in a run.
 
     >>> import staticgraph as sg
     >>> sg.Session().run(sg.matrix_solve_ls([[1.0], [1.0]], [[2.0], [4.0]]))
     array([[3.]], dtype=float32)
     """
-    with name_scope(name, "matrix_solve_ls", [matrix, rhs]):
+    with name_scope(name, "matrix_solve_ls", [matrix, rhs, l2_regularizer]):
         matrix = convert_to_tensor(matrix, name="matrix")
         rhs = convert_to_tensor(rhs, dtype=matrix.dtype, name="rhs")
         with checked("lstsq"):
             rank = matrix.shape.ndims
             require(rank is None or rank >= 2, f"matrix has rank {rank}, at least 2 is needed")
-            known = rank is not None and matrix.shape[-2:].is_fully_defined()
-            require(known, "the rows and columns of a matrix must be known")
-        rows, columns = matrix.shape[-2:].as_list()
-        wide = rows < columns
-        small = min(rows, columns)
-        gram = matmul(matrix, matrix, adjoint_a=not wide, adjoint_b=wide)
-        gram = gram + np.eye(small, dtype=matrix.dtype.numpy) * np.asarray(l2_regularizer, matrix.dtype.numpy)
-        if wide:
-            return matmul(matrix, solve(gram, rhs), adjoint_a=True)
-        return solve(gram, matmul(matrix, rhs, adjoint_a=True))
+        weight: Any
+        if isinstance(l2_regularizer, Tensor):
+            weight = ops.cast(l2_regularizer, dtype=matrix.dtype)
+        else:
+            weight = np.asarray(l2_regularizer, matrix.dtype.numpy)
+        rows, columns = [None, None] if rank is None else matrix.shape[-2:].as_list()
+        if rows is not None and columns is not None:
+            return _normal_equations(matrix, rhs, weight, rows < columns)
+        from staticgraph.control_flow.branches import cond  # most programs have none
+
+        wide, tall = (partial(_normal_equations, matrix, rhs, weight, is_wide) for is_wide in (True, False))
+        sizes = ops.shape_of(matrix)
+        return cond(sizes[-2] < sizes[-1], wide, tall)
+
+
+def _normal_equations(matrix: Tensor, rhs: Tensor, weight: Any, wide: bool) -> Tensor:
+    """Solve the normal equations of matrices with fewer rows than columns (`wide`), or of others."""
+    gram = matmul(matrix, matrix, adjoint_a=not wide, adjoint_b=wide)
+    size = gram.shape.as_list()[-1] if gram.shape.ndims else None
+    unit = (
+        eye(ops.shape_of(gram)[-1], dtype=matrix.dtype)
+        if size is None
+        else np.eye(size, dtype=matrix.dtype.numpy)
+    )
+    gram = gram + unit * weight
+    if wide:
+        return matmul(matrix, solve(gram, rhs), adjoint_a=True)
+    return solve(gram, matmul(matrix, rhs, adjoint_a=True))
 
 
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:

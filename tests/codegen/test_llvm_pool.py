@@ -15,6 +15,7 @@ from staticgraph.compiler.codegen.native import pool_layout
 from staticgraph.compiler.codegen.native.builder import Writer, exported
 from staticgraph.compiler.codegen.native.c_types import INT64, UINT64, VOID, pointer
 from staticgraph.compiler.codegen.native.values import Register
+from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.pool import Pool
 
@@ -105,6 +106,17 @@ def test_a_phase_sees_what_the_phase_before_it_wrote(bench: Bench, size: int):
         np.testing.assert_array_equal(table, expected)
     done = own[0] + sum(memory.view(np.int64)[0] for memory in bench.pool._scratch)
     assert done == runs * phases * CHUNKS
+
+
+def test_a_region_that_turns_out_short_is_done_by_its_own_thread(bench: Bench):
+    """Sizes that are open may make it so; then no phase and no chunk is claimed."""
+    bench.pool.resize(4)
+    before, done = bench.claim(), []
+    bench.run([3, 1, 2], lambda phase, chunk: done.append((phase, chunk)), cost=int(CPU.region_ns) - 1)
+    assert done == [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (2, 1)]
+    assert bench.claim() == before
+    bench.run([3, 1, 2], lambda phase, chunk: done.append((phase, chunk)), cost=int(CPU.region_ns))
+    assert sorted(done[6:]) == done[:6] and bench.claim() != before
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

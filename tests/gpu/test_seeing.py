@@ -90,7 +90,7 @@ def test_a_dump_has_the_passes_the_kernels_and_the_code(host, tmp_path, capfd):
     names = sorted(path.name for path in folder.iterdir())
     assert names[:3] == ["00-graph.txt", "01-prune.txt", "02-capture.txt"]
     assert {"08-expand.txt", "10-simplify.txt", "15-fuse.txt"} <= {*names}
-    assert names[-4:] == ["42-print_cuda.txt", "code.cu", "kernels.txt", "stages.txt"]
+    assert names[-4:] == ["43-print_cuda.txt", "code.cu", "kernels.txt", "stages.txt"]
     shown = (folder / "stages.txt").read_text().split()
     assert "attention" in shown and "fewer_products" not in shown
     code = (folder / "code.cu").read_text()

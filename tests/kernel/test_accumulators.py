@@ -5,6 +5,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.dtypes import float32, float64, int32
+from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
 from staticgraph.compiler.kernel.lower_reductions import place
@@ -88,3 +89,14 @@ def test_parts_of_threads_add_up_to_the_same_bits(shape, rng):
     assert len(found) == 1
     total = np.frombuffer(found.pop(), np.float32)
     np.testing.assert_allclose(total, x.sum(len(shape) - 2, dtype=np.float64).ravel(), rtol=1e-4, atol=1e-2)
+
+
+def test_sums_of_an_open_length_have_several(rng):
+    assert steps(split(columns(5, symbol("n"), 3), 64)) == [4, 1]
+    with sg.Graph().as_default(), sg.Session(device="cpu", open_sizes=True) as session:
+        x = sg.placeholder(sg.float32, [None, None, 3])
+        y = sg.reduce_sum(x, 1)
+        for rows, terms in ((5, 43), (2, 1), (3, 0), (0, 4), (1, 3), (70, 400)):
+            fed = rng.normal(size=(rows, terms, 3)).astype("f4")
+            np.testing.assert_allclose(session.run(y, {x: fed}), fed.astype(float).sum(1), 1e-4, 1e-4)
+        assert len(session.compiles) == 1

@@ -150,18 +150,18 @@ def test_short_rows_run_in_lanes_across_rows():
     assert simd_loops(schedule(kernel, 32)) == [1000]
 
 
-@pytest.mark.parametrize(("short", "lanes"), [(4, [4]), (16, [16])])
+@pytest.mark.parametrize(("short", "lanes"), [(4, [24]), (16, [96, 16]), (48, [48])])
 def test_rows_shorter_than_a_vector_add_up_by_columns(short: int, lanes: list[int]):
-    """Such rows lie far apart in group normalisation. Lanes have their columns, and nothing is gathered."""
+    """Such rows lie far apart in group normalisation. Lanes have the columns of all groups."""
     i, r, q = Index("i", 6), Index("r", 500), Index("q", short)
     buffers = {"x": array(500, 6, short), "out": result(6)}
     total = Reduce((r, q), "add", x(r, i, q))
     placed = place("groups", buffers, (i,), (Store("out", (i,), total),))
     made = schedule(placed, 64)
     assert simd_loops(made) == lanes
-    (row,) = [s for s in statements(made.body) if isinstance(s, Loop) and s.kind is LoopKind.SIMD]
-    assert any(isinstance(s, Loop) for s in row.body) == (short < 16)
-    arrays = filled(buffers)
+    row, *_ = [s for s in statements(made.body) if isinstance(s, Loop) and s.kind is LoopKind.SIMD]
+    assert any(isinstance(s, Loop) for s in row.body) == (short < 48)
+    arrays = filled(buffers) | {name: np.zeros(b.shape, "f4") for name, b in made.shared.items()}
     np.testing.assert_allclose(run(made, arrays)["out"], arrays["x"].sum((0, 2)), rtol=1e-5, atol=1e-4)
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from staticgraph.compiler.codegen.llvm.kernel import emit_phases
 from staticgraph.compiler.graph.dtypes import float32, int64
+from staticgraph.compiler.graph.sizes import evaluate, symbol
+from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Local
 from staticgraph.compiler.kernel.interpret import interpret
@@ -134,3 +136,20 @@ def test_the_phases_of_a_loop_are_written_once_and_done_in_order(rng, monkeypatc
         found = np.zeros((n, n), "f4")
         launch(code, [matrix.ctypes.data, found.ctypes.data], order=order)
         np.testing.assert_allclose(found, wanted, atol=1e-4)
+
+
+def test_phases_of_a_loop_have_no_more_chunks_than_open_iterations():
+    """There are many of them, of which most may have nothing to do."""
+    n, width = symbol("n"), 1 << 16
+    s, row, lane = Index("round", 30), Index("row", n), Index("lane", width)
+    begun = Store("total", (Const(0, int64),), scalar.cast(s, float32))
+    added = Load("y", (row, lane), float32) + Load("total", (Const(0, int64),), float32)
+    inner = Loop(lane, (Store("y", (row, lane), added),), LoopKind.SIMD)
+    body = Loop(s, (begun, Loop(row, (inner, inner), LoopKind.PARALLEL)))
+    buffers = {"y": Buffer(float32, (n, width), written=True), "total": Buffer(float32, (1,), written=True)}
+    split = chunked(Kernel("rounds", buffers, (body,)), 32)
+    assert split.calls is not None and len(split.phases) == 2 and len(split.calls) == 60
+    starts = [call.first for call in split.calls if call.phase == 1]
+    for size, wanted in ((0, 1), (1, 1), (3, 3), (1000, starts[1])):
+        assert {evaluate(call.chunks, {"n": size}) for call in split.calls if call.phase == 1} == {wanted}
+    assert starts == [starts[1] * each for each in range(30)]

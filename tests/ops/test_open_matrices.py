@@ -143,6 +143,78 @@ def test_rectangles_have_three_programs():
         assert len(session.compiles) == 3, session.compiles
 
 
+def test_least_squares_have_one_program():
+    """It has both forms of the equations. NumPy's solution is the least one of several."""
+    with sg.Graph().as_default() as graph:
+        x, b = (sg.placeholder(sg.float64, [None, None]) for _ in range(2))
+        y = sg.linalg.lstsq(x, b)
+        weighted = sg.linalg.lstsq(x, b, sg.constant(0.5, sg.float64))
+        slopes = sg.gradients(weighted * weighted, [x, b])
+        opened = sg.Session(graph=graph, device="cpu", open_sizes=True)
+        for rows, columns, sides in (
+            (5, 3, 2),
+            (3, 5, 1),
+            (4, 4, 2),
+            (20, 7, 3),
+            (0, 3, 2),
+            (3, 0, 2),
+            (3, 2, 0),
+        ):
+            rng = np.random.default_rng(rows)
+            fed = {x: rng.standard_normal((rows, columns)), b: rng.standard_normal((rows, sides))}
+            found, solution, *by = opened.run([y, weighted, *slopes], fed)
+            exact = np.linalg.lstsq(fed[x], fed[b], rcond=None)[0]
+            np.testing.assert_allclose(found, exact, 1e-9, 1e-9)
+            inverse = np.linalg.inv(fed[x].T @ fed[x] + 0.5 * np.eye(columns))
+            np.testing.assert_allclose(solution, inverse @ fed[x].T @ fed[b], 1e-9, 1e-12)
+            turned = inverse @ (2 * solution)
+            rest = fed[b] - fed[x] @ solution
+            np.testing.assert_allclose(by[0], rest @ turned.T - fed[x] @ turned @ solution.T, 1e-9, 1e-12)
+            np.testing.assert_allclose(by[1], fed[x] @ turned, 1e-9, 1e-12)
+        assert len(opened.compiles) == 1, opened.compiles
+        assert "NumPy" not in str(opened.plan([y, *slopes], fed))
+
+
+def test_tridiagonal_systems_have_one_program():
+    with sg.Graph().as_default() as graph:
+        diagonals, b = sg.placeholder(sg.float64, [None, 3, None]), sg.placeholder(sg.float64, [None] * 3)
+        y = sg.linalg.tridiagonal_solve(diagonals, b, diagonals_format="compact")
+        slopes = sg.gradients(y * y, [diagonals, b])
+        opened = sg.Session(graph=graph, device="cpu", open_sizes=True)
+        for batch, n, columns in (
+            (2, 5, 2),
+            (1, 1, 1),
+            (3, 40, 17),
+            (2, 0, 2),
+            (2, 4, 0),
+            (0, 3, 1),
+            (2, 2, 8),
+        ):
+            rng = np.random.default_rng(n)
+            fed = {diagonals: rng.standard_normal((batch, 3, n)), b: rng.standard_normal((batch, n, columns))}
+            fed[diagonals][:, 1] += 3
+            found, by_diagonals, by_b = opened.run([y, *slopes], fed)
+            above, middle, below = np.moveaxis(fed[diagonals], 1, 0)
+            i = np.arange(n)
+            full = np.zeros((batch, n, n))
+            full[:, i, i], full[:, i[:-1], i[1:]], full[:, i[1:], i[:-1]] = (
+                middle,
+                above[:, :-1],
+                below[:, 1:],
+            )
+            exact = np.linalg.solve(full, fed[b])
+            np.testing.assert_allclose(found, exact, 1e-9, 1e-12)
+            turned = np.linalg.solve(np.swapaxes(full, 1, 2), 2 * exact)
+            np.testing.assert_allclose(by_b, turned, 1e-9, 1e-12)
+            by_full = -turned @ np.swapaxes(exact, 1, 2)
+            np.testing.assert_allclose(by_diagonals[:, 0, :-1], by_full[:, i[:-1], i[1:]], 1e-9, 1e-12)
+            np.testing.assert_allclose(by_diagonals[:, 1], by_full[:, i, i], 1e-9, 1e-12)
+            np.testing.assert_allclose(by_diagonals[:, 2, 1:], by_full[:, i[1:], i[:-1]], 1e-9, 1e-12)
+            assert not by_diagonals[:, 0, -1:].any() and not by_diagonals[:, 2, :1].any()
+        assert len(opened.compiles) == 1, opened.compiles
+        assert "NumPy" not in str(opened.plan([y, *slopes], fed))
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["eigh", "svd", "inverse"])
 def test_bits_depend_on_the_size_alone(name):

@@ -175,7 +175,7 @@ def test_the_stages_of_a_compile_are_told(sess):
     assert runs["print_cuda"].effect == "did not run"
     assert runs["capture"].runs and runs["print_llvm"].seconds > 0
     title, _, *rows = str(plan.stages).splitlines()
-    assert "of 44 stages in" in title and len(rows) == 44 and "print_llvm" in str(plan.stages)
+    assert "of 45 stages in" in title and len(rows) == 45 and "print_llvm" in str(plan.stages)
     assert not sess.plan(y, {x: [3, 4]}).stages  # nothing was compiled
 
 

@@ -204,7 +204,8 @@ def reduced(g):
     if path == "tf.reduce_euclidean_norm":
         x = g.add("tf.add", [g.calm(x, 3.0), 4.0], FLOAT, x.shape, 7.0)
         path, axes = "tf.norm", axes[0] if axes and len(axes) == 1 else axes
-    bound = {"tf.reduce_sum": x.bound * count, "tf.reduce_prod": x.bound**count, "tf.norm": 7.0 * count}
+    product = x.bound ** min(count, 6)
+    bound = {"tf.reduce_sum": x.bound * count, "tf.reduce_prod": product, "tf.norm": 7.0 * count}
     g.add(path, [g.calm(x, 20.0)], FLOAT, shape, bound.get(path, x.bound + 5), axis=axes, keepdims=keep)
     return True
 

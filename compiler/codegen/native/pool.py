@@ -43,6 +43,7 @@ from staticgraph.compiler.codegen.native.pool_layout import POOL, WORK
 from staticgraph.compiler.codegen.native.system import pause, system_of
 from staticgraph.compiler.codegen.native.values import Operand, Register
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
 _SHARE, _SHARES = 2, 3  # of an even part of the chunks that are left: what one claim takes
@@ -182,7 +183,8 @@ def run(
     most: Register,
 ) -> None:
     """Do a region that takes `cost` ns, and of which a thread may take `most` chunks at a time."""
-    with w.if_(pool.limit.load("monotonic") != 0), w.if_(pool.busy.compare_exchange(0, 1, "acquire")):
+    several = (cost >= int(CPU.region_ns)) & (pool.limit.load("monotonic") != 0)  # of open sizes: maybe not
+    with w.if_(several), w.if_(pool.busy.compare_exchange(0, 1, "acquire")):
         _lead(w, pool, work, table, counts, phases, private, cost, most)
         w.return_()
     _alone(w, work, table, counts, phases, private)

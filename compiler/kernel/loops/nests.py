@@ -75,8 +75,8 @@ def interchange(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[Stm
             case Loop():
                 nest, inside = _nest(stmt)
                 inside = interchange(inside, buffers)
-                if len(nest) == 1:
-                    return replace(stmt, body=inside)
+                if len(nest) == 1 or (Loop in map(type, inside) and _runs_along(inside)):
+                    return _nested(nest, inside)
                 inner = min(reversed(nest), key=lambda loop: _jumps(loop.index, inside))
                 if inner is not nest[-1] and all(obstacle(loop, buffers) is None for loop in nest):
                     nest = [loop for loop in nest if loop is not inner] + [inner]
@@ -84,6 +84,19 @@ def interchange(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[Stm
         return stmt
 
     return tuple(map(turned, body))
+
+
+def _runs_along(body: tuple[Stmt, ...]) -> bool:
+    """Return True if loops in `body` store all that is stored, and run along memory: they are innermost."""
+    stores = [stmt for stmt in statements(body) if isinstance(stmt, Store)]
+    along = [
+        stmt
+        for loop in statements(body)
+        if isinstance(loop, Loop)
+        for stmt in loop.body
+        if isinstance(stmt, Store) and is_one_of(step_of(stmt, loop.index, ()), 1)
+    ]
+    return bool(stores) and len(along) == len(stores)
 
 
 def merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

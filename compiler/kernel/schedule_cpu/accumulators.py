@@ -27,6 +27,7 @@ import operator
 from collections.abc import Iterator
 
 from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.cost import values
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, identity, substitute, walk
@@ -90,9 +91,7 @@ def _inside(body: Body, split: set[Local]) -> Iterator[Stmt]:
 
 def _is_chain(loop: Loop) -> bool:
     """Return True if an iteration only adds to locals, each once, and computes little for it."""
-    count = 1 if not isinstance(loop.share, Share) else loop.share.count
-    whole = isinstance(loop.index.extent, int) and isinstance(count, int) and not isinstance(loop.share, Span)
-    if not whole or operator.index(loop.index.extent) < _WORTH * operator.index(count):
+    if isinstance(loop.share, Span) or not _is_worth(loop.index.extent, loop.share):
         return False
     steps = reductions(loop)
     reduced = {step.local for step in steps}
@@ -108,9 +107,17 @@ def _is_chain(loop: Loop) -> bool:
     )
 
 
+def _is_worth(extent: AnySize, share: Share | None) -> bool:
+    """Return True if a loop may have enough iterations. Those of a share must be known."""
+    if isinstance(extent, Size):
+        return share is None
+    count = 1 if share is None else share.count
+    return isinstance(count, int) and extent >= _WORTH * count
+
+
 def _split(loop: Loop) -> Iterator[Stmt]:
-    index, extent = loop.index, operator.index(loop.index.extent)
-    main, rest = Index(index.name, extent // _PARTS), Index(index.name, extent % _PARTS)
+    index, extent = loop.index, loop.index.extent
+    main, rest = Index(index.name, extent // _PARTS), Index(index.name, extent - extent // _PARTS * _PARTS)
     body: list[Stmt] = []
     sums: list[Stmt] = []
     for number in range(_PARTS):
@@ -132,8 +139,8 @@ def _split(loop: Loop) -> Iterator[Stmt]:
     if isinstance(share, Share):
         share = replace(share, unit=max(1, share.unit // _PARTS))
     yield Loop(main, tuple(body), share=share)
-    if rest.extent:
-        places = {index: rest + (extent - operator.index(rest.extent))}
+    if not same(rest.extent, 0):
+        places = {index: rest + (extent - rest.extent)}
         yield Loop(rest, _at(loop.body, places), share=None if share is None else _last(share, rest))
     yield from sums
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
 
+from staticgraph.compiler.graph.sizes import AnySize, bounds
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
 from staticgraph.compiler.kernel.indices.extremes import apart, span
 from staticgraph.compiler.kernel.indices.index import offset, simplify_index
@@ -28,10 +29,15 @@ from staticgraph.compiler.support.dataclass import dataclass, replace
 
 @dataclass(slots=True)
 class _Repeated:
-    """Bodies that are done in order, `count` times."""
+    """Bodies that are done in order, `count` times, and how many chunks each has each time.
+
+    The chunks of a time have numbers of their own. If how many there are is open, there are as many numbers
+    as there may be chunks.
+    """
 
     bodies: list[Body]
     count: int = 1
+    chunks: tuple[AnySize, ...] = ()
 
 
 def _is_parallel(stmt: Stmt) -> bool:
@@ -46,6 +52,10 @@ def _has_phases(stmt: Stmt) -> bool:
         and isinstance(stmt.index.extent, int)
         and any(map(_is_parallel, stmt.body))
     )
+
+
+def _most(chunks: AnySize) -> int:
+    return bounds(chunks)[1]
 
 
 def _placed(table: dict[Expr, Expr], expr: Expr) -> Expr:
@@ -76,10 +86,10 @@ class Splitter:
         calls: list[PhaseCall] = []
         for part in parts:
             made = [Kernel(self.kernel.name, self.buffers, body) for body in part.bodies]
+            counts = part.chunks or [each.chunks for each in made]
             for number in range(part.count):
-                for phase, each in enumerate(made, len(kernels)):
-                    chunks = each.chunks // part.count
-                    calls.append(PhaseCall(phase, number * chunks, chunks))
+                for phase, chunks in enumerate(counts, len(kernels)):
+                    calls.append(PhaseCall(phase, number * _most(chunks) if number else 0, chunks))
             kernels += made
         return tuple(kernels), tuple(calls)
 
@@ -98,17 +108,19 @@ class Splitter:
         """The phases of one iteration of `loop`, whose number is found in that of a chunk."""
         count = operator.index(loop.index.extent)
         bodies: list[Body] = []
+        counts: list[AnySize] = []
         for body in self.bodies(loop.body, replace(self.loops, in_rounds=True)):
             chunk, inside = Index("chunk", 1), tuple(body)
             match body:
                 case [Loop(chunk, inside, LoopKind.PARALLEL)]:
                     pass
-            parts = operator.index(chunk.extent)
+            counts.append(chunk.extent)
+            parts = _most(chunk.extent)
             number = Index("chunk", count * parts)
             table: dict[Expr, Expr] = {loop.index: number // parts, chunk: number % parts}
             changed = rewrite(inside, partial(_placed, table))
             bodies.append((Loop(number, changed, LoopKind.PARALLEL),))
-        return _Repeated(bodies, count)
+        return _Repeated(bodies, count, tuple(counts))
 
     def beside(self, bodies: list[list[Stmt]]) -> list[list[Stmt]]:
         """`bodies` with those that need no phase of their own in the first chunk of the parallel loop next to

@@ -31,6 +31,7 @@ The steps are
     flatten      a position becomes one offset: buffers have at most one axis
     interchange  of loops with nothing between them, the one that runs along memory goes innermost
     merge        two loops with nothing between them become one where one variable can write all offsets
+    groups       sums of groups of neighbouring columns are added up from sums of columns
     fuse         loops side by side become one where no iteration needs another one
     vectorize    the loop of every nest whose lanes save the most becomes SIMD, by counting operations
     jam          rows that load the same elements are done together
@@ -41,7 +42,7 @@ from __future__ import annotations
 from staticgraph.compiler.kernel.loops.fusion import fuse_loops
 from staticgraph.compiler.kernel.loops.nests import flatten, interchange, merge
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import vectorize
-from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.kernel.stmt import Kernel, Loop, Update, statements
 from staticgraph.compiler.stages import report
 from staticgraph.compiler.support.dataclass import replace
 
@@ -56,6 +57,14 @@ def schedule(kernel: Kernel, vector_bytes: int) -> Kernel:
     made = report("flatten", kernel, flatten(kernel))
     made = report("interchange", made, replace(made, body=interchange(made.body, made.buffers)))
     made = report("merge", made, replace(made, body=merge(made.body)))
+    kinds: list[type] = []
+    for stmt in made.body:  # most kernels have no loop in a loop
+        if isinstance(stmt, Loop) and Loop in map(type, stmt.body):
+            kinds += map(type, statements((stmt,)))
+    if Update in kinds and kinds.count(Loop) > 2:
+        from staticgraph.compiler.kernel.schedule_cpu.column_groups import by_column_groups
+
+        made = report("column_groups", made, by_column_groups(made, vector_bytes))
     made = report("fuse_loops", made, fuse_loops(made))
     made = report("vectorize", made, vectorize(made, vector_bytes))
     before = made

@@ -23,6 +23,7 @@ from staticgraph.compiler.graph.sizes import (
     at_most,
     bounds,
     estimate,
+    lesser,
     same,
     several,
 )
@@ -93,7 +94,8 @@ class LoopSharer:
         own: The names of the kernel's own scratch memory.
         vector_bytes: The width of vectors.
         many_sums: Only long sums are worth the code for partial results, since there are several.
-        in_rounds: The numbers of chunks must be known, as those of phases in a repeated loop are.
+        in_rounds: The phases are those of a repeated loop. They are many, so none has more chunks than
+            iterations, and numbers of chunks of sums must be known.
     """
 
     buffers: dict[str, Buffer]
@@ -113,8 +115,8 @@ class LoopSharer:
         if not isinstance(stmt, Loop):
             yield stmt
             return
-        opened = not self.in_rounds and opens((stmt,))
-        if opened and not (self.many_sums and reductions(stmt)):
+        opened = opens((stmt,)) and not (self.in_rounds and reductions(stmt))
+        if opened and not self.in_rounds and not (self.many_sums and reductions(stmt)):
             cost = nanoseconds((stmt,), self.buffers, self.vector_bytes, _LARGE)
         if not is_for_several(cost) or not self.independent(stmt):
             yield whole(stmt)
@@ -189,6 +191,7 @@ class LoopSharer:
             if inside is not None and not opens((inside,)):
                 known = _parts(inside, min(_FEW, chunk_count(self.cost((inside,)))))
             parts, within = open_chunk_count(time, most, known), known
+            parts = at_least(lesser(parts, outer), 1) if self.in_rounds else parts
         else:
             known = _parts(loop, most)
             if inside is None or not isinstance(inside.index.extent, Size) or known >= _FEW:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.kernel.expr import Const
 from staticgraph.compiler.kernel.stmt import Store
+from staticgraph.compiler.ops.arrays.creation import positions
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.linear_algebra.algorithms import bands
 from staticgraph.compiler.ops.linear_algebra.factors import Batch, is_empty, of_each
@@ -195,11 +195,13 @@ def _transposed(diagonals: Any) -> Any:
 def _tridiagonal_grad(g: Any, y: Any, diagonals: Any, rhs: Any, partial_pivoting: bool = True) -> Any:
     by_rhs = tridiagonal_solve(_transposed(diagonals), g, partial_pivoting=partial_pivoting)
     other = ops.conj(y) if y.dtype.is_complex else y
-    rows, nothing = other.rank - 2, ops.zeros_like(other[..., :1, :])
-    after = ops.concat([other[..., 1:, :], nothing], axis=rows)
-    before = ops.concat([nothing, other[..., :-1, :]], axis=rows)
-    parts = [-ops.reduce_sum(by_rhs * x, axis=(other.rank - 1,)) for x in (after, other, before)]
-    return ops.stack(parts, axis=other.rank - 2), by_rhs
+    rows, places = other.rank - 2, positions(other, other.shape[-2])
+    shifted = [ops.roll(other, shift=shift, axis=rows) if shift else other for shift in (-1, 0, 1)]
+    upper, middle, lower = (-ops.reduce_sum(by_rhs * x, axis=(other.rank - 1,)) for x in shifted)
+    # There is nothing above the diagonal in the last row, nor below it in the first one.
+    upper = ops.select(ops.equal(ops.roll(places, shift=-1, axis=0), 0), 0.0, upper)
+    lower = ops.select(ops.equal(places, 0), 0.0, lower)
+    return ops.stack([upper, middle, lower], axis=rows), by_rhs
 
 
 @routine(
@@ -222,7 +224,7 @@ def tridiagonal_solve(
     (out,) = outs
     if is_empty(out.shape):
         return ()
-    n, columns = map(operator.index, out.shape[-2:])
+    n, columns = out.shape[-2:]
 
     def of(batch: Batch, alone: bool) -> tuple[Body, Scratch]:
         return bands.band_solution(

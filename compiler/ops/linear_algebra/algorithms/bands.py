@@ -9,16 +9,33 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.sizes import AnySize, same, several
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, Let, Loop, LoopKind, Store, Update
-from staticgraph.compiler.ops.statements.strips import Body, Element, Fresh, Put, Scratch, size_of_pivot
+from staticgraph.compiler.ops.statements.loops import first_of, nested
+from staticgraph.compiler.ops.statements.strips import (
+    Body,
+    Element,
+    Fresh,
+    Put,
+    Scratch,
+    size_of_pivot,
+    whole,
+)
 
 Diagonal = Callable[[int, Expr], Expr]  # a number of the diagonal above, the main one or that below, by row
 
 
 def band_solution(
-    n: int, columns: int, diagonal: Diagonal, rhs: Element, put: Put, pivots: bool, local: bool, dtype: DType
+    n: AnySize,
+    columns: AnySize,
+    diagonal: Diagonal,
+    rhs: Element,
+    put: Put,
+    pivots: bool,
+    local: bool,
+    dtype: DType,
 ) -> tuple[Body, Scratch]:
     """Solve T X = B for a tridiagonal T.
 
@@ -38,18 +55,19 @@ def band_solution(
     """
     made = _Band(n, pivots, dtype)
     line = ALIGNMENT // dtype.size
-    strips, rest = divmod(columns, line)
+    strips = columns // line
+    rest = columns - strips * line
     strip = made.fresh.index("strip", strips)
     solved: Body = ()
-    if strips:
+    if not same(strips, 0):
         solved = (Loop(strip, made.solved(line, strip * line, rhs, put), LoopKind.PARALLEL),)
-    if rest:
-        solved += made.solved(rest, Const(strips * line, int64), rhs, put)
+    if not same(rest, 0):
+        solved += made.solved(rest, whole(strips * line), rhs, put)
     place = {"written": True, "local": local, "shared": True}
     scratch = {
         "band": Buffer(dtype, (n, 4), **place),
         "exchanged": Buffer(int64, (n,), **place),
-        "x": Buffer(dtype, (n, line if strips else rest), written=True, local=True),
+        "x": Buffer(dtype, (n, rest if same(strips, 0) else line), written=True, local=True),
     }
     return (*made.eliminated(diagonal), *solved), scratch
 
@@ -57,7 +75,7 @@ def band_solution(
 class _Band:
     """Of each row 1 / pivot, the two numbers behind the pivot, and the factor that the next row was given."""
 
-    def __init__(self, n: int, pivots: bool, dtype: DType) -> None:
+    def __init__(self, n: AnySize, pivots: bool, dtype: DType) -> None:
         self.n, self.pivots, self.dtype, self.fresh = n, pivots, dtype, Fresh()
         self.zero, self.one = Const(0.0, dtype), Const(1.0, dtype)
 
@@ -71,15 +89,15 @@ class _Band:
         """Eliminate the diagonal below."""
         fresh, n = self.fresh, self.n
         here = [fresh.local(name, self.dtype) for name in ("here", "beside")]
-        first, last = Const(0, int64), Const(n - 1, int64)
-        start = self.zero if n == 1 else diagonal(0, first)
-        inner = (fresh.each(n - 1, lambda i: self._row(diagonal, here, i), "row"),) if n > 1 else ()
-        return (
+        first, once = first_of(n)
+        inner = (fresh.each(n - 1, lambda i: self._row(diagonal, here, i), "row"),) if several(n) else ()
+        body = (
             Let(here[0], diagonal(1, first)),
-            Let(here[1], start),
+            Let(here[1], scalar.select(whole(n) > 1, diagonal(0, first), self.zero)),
             *inner,
-            *self._put(last, self.one / here[0], self.zero, self.zero, self.zero),
+            *self._put(whole(n - 1), self.one / here[0], self.zero, self.zero, self.zero),
         )
+        return nested(once, body)
 
     def _row(self, diagonal: Diagonal, here: list[Local], i: Index) -> Body:
         """Take row `i`, or the next one, off the other."""
@@ -115,9 +133,10 @@ class _Band:
             Update(here[1], others[1] - factor * third),
         )
 
-    def solved(self, width: int, first: Expr, rhs: Element, put: Put) -> Body:
+    def solved(self, width: AnySize, first: Expr, rhs: Element, put: Put) -> Body:
         """Solve for so many columns of B, from one on."""
         fresh, n = self.fresh, self.n
+        top, once = first_of(n)
 
         def lanes(lane: Index) -> Body:
             carried, near, far = (fresh.local(name, self.dtype) for name in ("carried", "near", "far"))
@@ -148,12 +167,12 @@ class _Band:
                 )
 
             return (
-                Let(carried, rhs(Const(0, int64), first + lane)),
-                *((fresh.each(n - 1, down, "row"),) if n > 1 else ()),
-                Store("x", (Const(n - 1, int64), lane), carried),
+                Let(carried, rhs(top, first + lane)),
+                *((fresh.each(n - 1, down, "row"),) if several(n) else ()),
+                Store("x", (whole(n - 1), lane), carried),
                 Let(near, self.zero),
                 Let(far, self.zero),
                 fresh.each(n, up, "row"),
             )
 
-        return (fresh.lanes(width, lanes),)
+        return nested(once, (fresh.lanes(width, lanes),))
