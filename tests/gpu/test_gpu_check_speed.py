@@ -74,8 +74,8 @@ def test_rounded_rows_are_rows_of_both(setting, monkeypatch):
 def test_our_rounded_row_trains(monkeypatch):
     made: list[Any] = []
     monkeypatch.setattr("gpu_stages.training.ours", lambda *given, **switches: made.append(switches))
-    peer.made("staticgraph, bfloat16", "small_mlp", "standin")
-    peer.made("staticgraph", "small_mlp", "standin")
+    peer.maker("staticgraph, bfloat16", "small_mlp", "standin")()
+    peer.maker("staticgraph", "small_mlp", "standin")()
     assert made == [{"matmul_precision": "bfloat16"}, {"matmul_precision": "float32"}]
 
 
@@ -102,7 +102,9 @@ def test_nets_prepare_themselves_side_by_side_and_are_compared(setting, monkeypa
     monkeypatch.setattr("benchmarks.turns.difference", lambda one, other: 0.0)
     nets.run(setting)
     found = {finding.name: finding for finding in read(setting.folder / "test.jsonl")}
-    assert len(found) == 5 * len(NETS)
+    assert len(found) == 5 * len(NETS) + 1
+    ahead = found["nets ahead of all peers"]
+    assert (ahead.value, ahead.target) == (0, nets.AHEAD) and missed(ahead)
     assert found["gpt: torch.compile graphs"].text == "broken"
     assert found["gpt: staticgraph agrees"].ok and found["gpt: JAX agrees"].ok
     ours = found["gpt: staticgraph"]

@@ -13,6 +13,7 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from gpu_stages.sizes import STEPS
@@ -41,23 +42,24 @@ def parts(row: str) -> tuple[str, str | None]:
     return (name, dtype) if dtype in ROUNDED else (row, None)
 
 
-def made(row: str, name: str, device: str) -> Any:
-    """A function that does a step, and returns the loss. Only what it needs is imported."""
+def maker(row: str, name: str, device: str) -> Callable[[], Any]:
+    """What makes a function that does a step, and returns the loss. Only what it needs is imported, here."""
     step = STEPS[name]
     row, dtype = parts(row)
+    data = step.data()
     if row.startswith("torch"):
         from gpu_stages import torch_on_card
 
-        return torch_on_card.made(row, step, dtype)
+        return lambda: torch_on_card.made(row, step, dtype)
     if row == "jax":
         os.environ.update(JAX_PLATFORMS="cuda", XLA_PYTHON_CLIENT_PREALLOCATE="false")
         from benchmarks import jax_row
 
         jax_row.jax.config.update("jax_default_matmul_precision", "highest")
-        return getattr(jax_row, step.name)(step.data())
+        return lambda: getattr(jax_row, step.name)(data)
     from gpu_stages.training import ours
 
-    return ours(step, step.data(), device, matmul_precision=dtype or "float32")
+    return lambda: ours(step, data, device, matmul_precision=dtype or "float32")
 
 
 def rounds(step: Any) -> list[float]:
@@ -79,10 +81,14 @@ def rounds(step: Any) -> list[float]:
 def main() -> None:
     """The command line."""
     row, name, device = sys.argv[1:4]
-    step = made(row, name, device)
-    losses = [float(step()) for _ in range(LOSSES)]
+    make = maker(row, name, device)
+    began = time.perf_counter()
+    step = make()
+    losses = [float(step())]
+    first = time.perf_counter() - began
+    losses += [float(step()) for _ in range(1, LOSSES)]
     if sys.argv[4:] == [TURNS]:
-        _say({"losses": losses})
+        _say({"losses": losses, "first": first})
         for line in sys.stdin:
             if line.strip() == TIME:
                 _say({"rounds": rounds(step)})
