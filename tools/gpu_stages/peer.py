@@ -20,7 +20,7 @@ from gpu_stages.sizes import STEPS
 
 LOSSES, ROUNDS, WARM_UP, SECONDS = 4, 7, 0.1, 0.05  # before the rounds, and for each
 TURNS, TIME = "turns", "time"
-ROUNDED = ("bfloat16",)  # what a row may round operands of products to
+ROUNDED = ("bfloat16", "float16")  # what a row may round operands of products to
 
 
 def rounded(row: str, dtype: str) -> str:
@@ -43,7 +43,7 @@ def parts(row: str) -> tuple[str, str | None]:
 
 
 def maker(row: str, name: str, device: str) -> Callable[[], Any]:
-    """What makes a function that does a step, and returns the loss. Only what it needs is imported, here."""
+    """Return a function that builds the step of a row. All that the row needs is imported here already."""
     step = STEPS[name]
     row, dtype = parts(row)
     data = step.data()
@@ -59,6 +59,8 @@ def maker(row: str, name: str, device: str) -> Callable[[], Any]:
         return lambda: getattr(jax_row, step.name)(data)
     from gpu_stages.training import ours
 
+    if dtype == "float16":  # which is no precision of float32 products: the graph has casts
+        return lambda: ours(step, data, device, cast=dtype)
     return lambda: ours(step, data, device, matmul_precision=dtype or "float32")
 
 

@@ -128,7 +128,8 @@ def several(setting: Setting, work: dict[str, list[str]]) -> None:
             if row not in [each.row for each in ready[name]]:
                 started[name, row].end()  # it would disturb the others
         for name, peers in ready.items():
-            _in_turns(setting, name, peers)
+            for dtype in dict.fromkeys(parts(each.row)[1] for each in peers):
+                _in_turns(setting, name, [each for each in peers if parts(each.row)[1] == dtype])
     finally:
         for process in started.values():
             process.end()
