@@ -101,7 +101,7 @@ class Watching(Simulator):
         return self._written[block.address][address - block.address :][:size]
 
     def extents(self, addresses: Sequence[int]) -> list[Extent]:
-        """What the present launch may touch: what it was said to, or all blocks with arguments of it."""
+        """Return what the present launch may touch: as it was told, or all blocks with arguments of it."""
         told = self.now
         if told is None:
             blocks = [self.memory.find(address, 1) for address in addresses]
