@@ -84,6 +84,10 @@ SLOW: dict[str, str] = {
     "gpu/test_tile.py": "test_contractions_of_graphs test_every_shape_of_tiles test_tensor_cores",
     "gpu/test_tile_text.py": "test_registers_are_enough",
     "gpu/test_train_steps.py": "test_the_order_of_threads_does_not_matter",
+    "gpu/test_watched.py": (
+        "test_an_access_is_held_to_the_bytes_of_the_launch test_programs_touch_what_is_theirs "
+        "test_a_sample_of_the_registry_touches_what_is_its_own"
+    ),
     "graph/test_collector.py": "test_what_was_made_in_the_pause_is_old_and_still_garbage_one_day",
     "graph_def/test_nets.py": "test_a_net_is_trained_as_it_was",
     "graph_def/test_stacks.py": "test_below_a_scope_and_among_other_nodes",

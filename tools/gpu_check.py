@@ -41,7 +41,7 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--call", choices=CALLS, help="the stages of one call")
-    parser.add_argument("--budget", type=float, help="seconds of all: 560 and 140 for the calls")
+    parser.add_argument("--budget", type=float, help="seconds of all: 570 and 140 for the calls")
     parser.add_argument("--only", help="names of stages, separated by commas")
     parser.add_argument("--device", default="gpu:0", help="which GPU")
     parser.add_argument("--standin", action="store_true", help="without a GPU")

@@ -29,7 +29,8 @@ if row == "hanging":
     time.sleep(1000)
 told("ready")
 print("{a line of a library")
-print(json.dumps({"losses": [1.0, 2.1 if row == "wrong" else 2.0]}), flush=True)
+first = {"staticgraph": 0.5, "torch.compile": 2.0}.get(row, 1.0)
+print(json.dumps({"losses": [1.0, 2.1 if row == "wrong" else 2.0], "first": first}), flush=True)
 for line in sys.stdin:
     if row == "dying":
         sys.exit("out of memory")
@@ -59,6 +60,20 @@ def played(setting: Setting, monkeypatch: pytest.MonkeyPatch, *rows: str) -> dic
     peers.run(setting)
     title = STEPS["small_mlp"].title
     return {f.name.removeprefix(f"{title}: "): f for f in read(setting.folder / "test.jsonl")}
+
+
+def test_large_steps_must_be_ahead_and_begin_sooner(setting, monkeypatch):
+    monkeypatch.setattr(peers, "SMALL", "another")
+    monkeypatch.setattr(peers, "COLD", "small_mlp")
+    found = played(setting, monkeypatch, peers.OURS, "torch.compile", "slow")
+    first = {name.partition(":")[0]: f for name, f in found.items() if "first step" in name}
+    assert {name: (f.value, f.target) for name, f in first.items()} == {
+        peers.OURS: (0.5, None),
+        "torch.compile": (2.0, 2.5),
+        "slow": (1.0, None),
+    }
+    assert missed(first["torch.compile"])
+    assert found["slow"].target == pytest.approx(50 / 0.9) and not missed(found["slow"])
 
 
 def test_peers_are_compared_with_ours(setting, monkeypatch):

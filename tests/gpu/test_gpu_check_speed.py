@@ -9,11 +9,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks.nets import group
 from benchmarks.nets.table import NETS
-from gpu_stages import changing, generated, halves, loops, nets, peer, peers, starts
+from gpu_stages import changing, generated, halves, loops, nets, peer, peers, starts, training
 from gpu_stages.findings import Finding, Findings, missed, read
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
@@ -68,15 +69,26 @@ def test_rounded_rows_are_rows_of_both(setting, monkeypatch):
     halves.run(setting)
     assert asked.keys() == {"transformer", "resnet18"} <= STEPS.keys()
     rows = asked["transformer"]
-    assert [peer.parts(row) for row in rows] == [(name, "bfloat16") for name in (peers.OURS, *halves.OTHERS)]
+    assert [peer.parts(row) for row in rows] == [
+        *((name, "bfloat16") for name in (peers.OURS, *halves.OTHERS)),
+        *((name, "float16") for name in (peers.OURS, halves.OTHERS[0])),
+    ]
 
 
 def test_our_rounded_row_trains(monkeypatch):
     made: list[Any] = []
     monkeypatch.setattr("gpu_stages.training.ours", lambda *given, **switches: made.append(switches))
-    peer.made("staticgraph, bfloat16", "small_mlp", "standin")
-    peer.made("staticgraph", "small_mlp", "standin")
+    peer.maker("staticgraph, bfloat16", "small_mlp", "standin")()
+    peer.maker("staticgraph", "small_mlp", "standin")()
     assert made == [{"matmul_precision": "bfloat16"}, {"matmul_precision": "float32"}]
+
+
+def test_a_step_with_operands_of_float16_has_nearly_our_losses():
+    step = STEPS["small_mlp"]
+    whole, half = (training.ours(step, step.data(small=True), "cpu", cast=c) for c in (None, "float16"))
+    losses = [[float(made()) for _ in range(3)] for made in (whole, half)]
+    assert losses[0] != losses[1]
+    np.testing.assert_allclose(*losses, rtol=2e-2)
 
 
 def test_nets_prepare_themselves_side_by_side_and_are_compared(setting, monkeypatch):
@@ -102,7 +114,9 @@ def test_nets_prepare_themselves_side_by_side_and_are_compared(setting, monkeypa
     monkeypatch.setattr("benchmarks.turns.difference", lambda one, other: 0.0)
     nets.run(setting)
     found = {finding.name: finding for finding in read(setting.folder / "test.jsonl")}
-    assert len(found) == 5 * len(NETS)
+    assert len(found) == 5 * len(NETS) + 1
+    ahead = found["nets ahead of all peers"]
+    assert (ahead.value, ahead.target) == (0, nets.AHEAD) and missed(ahead)
     assert found["gpt: torch.compile graphs"].text == "broken"
     assert found["gpt: staticgraph agrees"].ok and found["gpt: JAX agrees"].ok
     ours = found["gpt: staticgraph"]

@@ -44,7 +44,15 @@ def gathered() -> tuple[Any, dict[Any, Any]]:
     return sg.stack([sg.reduce_sum(rows * 0.5), sg.reduce_sum(rows)]), {x: draws(8, 40, 60)[0], at: places}
 
 
-CASES = [norm_of_several, all_finite, sums_of_one, gathered]
+def repeated() -> tuple[Any, dict[Any, Any]]:
+    """Sums that are the same at all places of a piece, or at those of an axis, as a minibatch's deviation."""
+    x = sg.placeholder(sg.float32, [3, 70, 80])
+    whole = sg.broadcast_to(sg.reduce_sum(0.5 * x), [3, 70, 1])
+    each = sg.tile(sg.reduce_sum(x, [1, 2], keepdims=True), [1, 70, 2])
+    return sg.concat([x, whole, each], 2), {x: draws(9, 3, 70, 80)[0]}
+
+
+CASES = [norm_of_several, all_finite, sums_of_one, gathered, repeated]
 
 
 @pytest.mark.parametrize("opens", [False, True], ids=["closed", "open sizes"])

@@ -70,7 +70,7 @@ def chosen(op: OpDef) -> list[Use]:
     return used + more
 
 
-def check(used: Sequence[Use]) -> None:
+def check(used: Sequence[Use], driver: Simulator | None = None) -> None:
     build, wanted, found = Build(), [], []
     for use in used:
         _, results = build.add(use)
@@ -80,7 +80,7 @@ def check(used: Sequence[Use]) -> None:
         wanted += [(use, result.dtype, array) for result, array in zip(results, meant, strict=True)]
         found += results
     function = build.function(found)
-    driver = Simulator()
+    driver = driver or Simulator()
     device = Device(driver)
     compiled = compile_gpu(Step(function, tuple(function.params), (), (), (), len(found), ()))
     executable = GpuExecutable(compiled, device)

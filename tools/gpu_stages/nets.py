@@ -17,7 +17,7 @@ from gpu_stages.setting import Setting
 
 GROUP = "benchmarks.nets"
 OTHERS = ("JAX", "torch.compile graphs")  # the fastest ways; the others would take time from these
-MOST = 1.1  # of the fastest peer's time, for each
+MOST, AHEAD = 1.1, 10  # of the fastest peer's time, for each; nets that are below 1
 SECONDS, ROUNDS = 0.6, 2  # of a row's turn, and turns
 LEAST = 12.0  # seconds in which it makes sense to begin with a net
 ENDING = 4.0  # seconds to end the processes of a net
@@ -36,17 +36,25 @@ def run(setting: Setting) -> None:
     rows = [found[name] for name in (group.OURS, *(() if setting.small else OTHERS)) if name in found]
     names = [*table][: setting.sized(len(table), 1)]
     together = max(1, min(TOGETHER, (os.cpu_count() or 1) // 2))
+    ahead: list[bool] = []
     for n in range(0, len(names), together):
         some = names[n : n + together]
         if setting.within(", ".join(some), LEAST):
             share = setting.left * len(some) / len(names[n:])
-            _several(setting, group, table, rows, some, share)
+            ahead += _several(setting, group, table, rows, some, share)
+    if ahead:
+        text = f"of {len(ahead)} that were timed beside a peer"
+        setting.findings.measured("nets ahead of all peers", sum(ahead), "nets", AHEAD, text=text)
 
 
 def _several(
     setting: Setting, group: Any, table: Any, rows: Sequence[Any], names: Sequence[str], share: float
-) -> None:
-    """Prepare all rows of some nets, then have each net take times: all that in a share of the time left."""
+) -> list[bool]:
+    """Prepare all rows of some nets, then have each net take times: all that in a share of the time left.
+
+    Return for each net with a peer if ours is ahead of all.
+    """
+    ahead: list[bool] = []
     turns: Any = importlib.import_module("benchmarks.turns")
     pairs = [(name, row) for name in names for row in rows]
     patience = max(LEAST, min(PATIENCE, share - len(pairs) * ROUNDS * SECONDS)) - ENDING
@@ -62,10 +70,12 @@ def _several(
         with setting.findings.trying(name):
             mine = workers[n * len(rows) : (n + 1) * len(rows)]
             found = turns.visited(mine, ROUNDS, SECONDS, table[name].tolerance, print)
-            _tell(setting, group.OURS, name, group.checked(found))
+            ahead += _tell(setting, group.OURS, name, group.checked(found))
+    return ahead
 
 
-def _tell(setting: Setting, mine: str, name: str, found: dict[str, Any]) -> None:
+def _tell(setting: Setting, mine: str, name: str, found: dict[str, Any]) -> list[bool]:
+    """Tell of a net; return if ours is ahead, if that is known."""
     for row, facts in found.items():
         if "failure" in facts:
             setting.findings.check(f"{name}: {row}", False, facts["failure"])
@@ -78,3 +88,4 @@ def _tell(setting: Setting, mine: str, name: str, found: dict[str, Any]) -> None
         most = MOST * 1e6 * min(peers) if row == mine and peers else None
         text = f"{found[row].get('first', 0.0):.1f} s for the first step, beside others"
         setting.findings.measured(f"{name}: {row}", 1e6 * median, "us", most, most=True, text=text)
+    return [medians[mine] < min(peers)] if mine in medians and peers else []

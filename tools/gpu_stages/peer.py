@@ -13,13 +13,14 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from gpu_stages.sizes import STEPS
 
 LOSSES, ROUNDS, WARM_UP, SECONDS = 4, 7, 0.1, 0.05  # before the rounds, and for each
 TURNS, TIME = "turns", "time"
-ROUNDED = ("bfloat16",)  # what a row may round operands of products to
+ROUNDED = ("bfloat16", "float16")  # what a row may round operands of products to
 
 
 def rounded(row: str, dtype: str) -> str:
@@ -41,23 +42,26 @@ def parts(row: str) -> tuple[str, str | None]:
     return (name, dtype) if dtype in ROUNDED else (row, None)
 
 
-def made(row: str, name: str, device: str) -> Any:
-    """A function that does a step, and returns the loss. Only what it needs is imported."""
+def maker(row: str, name: str, device: str) -> Callable[[], Any]:
+    """Return a function that builds the step of a row. All that the row needs is imported here already."""
     step = STEPS[name]
     row, dtype = parts(row)
+    data = step.data()
     if row.startswith("torch"):
         from gpu_stages import torch_on_card
 
-        return torch_on_card.made(row, step, dtype)
+        return lambda: torch_on_card.made(row, step, dtype)
     if row == "jax":
         os.environ.update(JAX_PLATFORMS="cuda", XLA_PYTHON_CLIENT_PREALLOCATE="false")
         from benchmarks import jax_row
 
         jax_row.jax.config.update("jax_default_matmul_precision", "highest")
-        return getattr(jax_row, step.name)(step.data())
+        return lambda: getattr(jax_row, step.name)(data)
     from gpu_stages.training import ours
 
-    return ours(step, step.data(), device, matmul_precision=dtype or "float32")
+    if dtype == "float16":  # which is no precision of float32 products: the graph has casts
+        return lambda: ours(step, data, device, cast=dtype)
+    return lambda: ours(step, data, device, matmul_precision=dtype or "float32")
 
 
 def rounds(step: Any) -> list[float]:
@@ -79,10 +83,14 @@ def rounds(step: Any) -> list[float]:
 def main() -> None:
     """The command line."""
     row, name, device = sys.argv[1:4]
-    step = made(row, name, device)
-    losses = [float(step()) for _ in range(LOSSES)]
+    make = maker(row, name, device)
+    began = time.perf_counter()
+    step = make()
+    losses = [float(step())]
+    first = time.perf_counter() - began
+    losses += [float(step()) for _ in range(1, LOSSES)]
     if sys.argv[4:] == [TURNS]:
-        _say({"losses": losses})
+        _say({"losses": losses, "first": first})
         for line in sys.stdin:
             if line.strip() == TIME:
                 _say({"rounds": rounds(step)})

@@ -25,6 +25,7 @@ class PeerProcess:
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.name, self.failed = name, False
+        self.first = 0.0  # seconds of its first step, with all that is compiled for it
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  (closed with it)
         self._began = time.monotonic()
         self._process = subprocess.Popen(
@@ -71,6 +72,7 @@ class PeerProcess:
         if found is None or key not in found:
             self.failed = True
             raise RuntimeError(f"{self.name}: {self._last_words()}")
+        self.first = found.get("first", self.first)
         return found[key]
 
     def _listen(self) -> None:

@@ -54,6 +54,8 @@ ROWS = (
     Row("torch.compile, max-autotune", "torch", "mlp", later=True),
 )
 FASTER = {"torch.compile, reduce-overhead": 4.0}  # how many times, at the small net
+AHEAD, SOONER = 1 / 0.9, 5.0  # how many times: at the other steps, and the first step of `COLD`
+COLD = "resnet18"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,8 @@ def several(setting: Setting, work: dict[str, list[str]]) -> None:
             if row not in [each.row for each in ready[name]]:
                 started[name, row].end()  # it would disturb the others
         for name, peers in ready.items():
-            _in_turns(setting, name, peers)
+            for dtype in dict.fromkeys(parts(each.row)[1] for each in peers):
+                _in_turns(setting, name, [each for each in peers if parts(each.row)[1] == dtype])
     finally:
         for process in started.values():
             process.end()
@@ -156,6 +159,8 @@ def _in_turns(setting: Setting, step: str, peers: Sequence[Ready]) -> None:
     title, mine = STEPS[step].title, list[float]()
     ours = next((each for each in peers if parts(each.row)[0] == OURS), None)
     others = [each for each in peers if each is not ours]
+    if ours is not None and step == COLD:
+        _first_steps(setting, title, ours, others)
     for each in others:
         what = f"{title}: {each.row}"
         if setting.within(what, _turns(1)):
@@ -180,6 +185,15 @@ def _in_turns(setting: Setting, step: str, peers: Sequence[Ready]) -> None:
         ours.process.end()
 
 
+def _first_steps(setting: Setting, title: str, ours: Ready, others: Sequence[Ready]) -> None:
+    """Seconds until the first loss, after the import of a library and beside others that begin."""
+    mine = ours.process.first
+    for each in (ours, *others):
+        compiled = each.row.startswith("torch.compile") and each.process.first
+        what = f"{title}: {each.row}: first step after import"
+        setting.findings.measured(what, each.process.first, "s", SOONER * mine if compiled else None)
+
+
 def _tell(setting: Setting, step: str, what: str, peer: Ready, taken: list[float], ours: list[float]) -> None:
     """A peer's time, which should be no less than ours, and for which ours is the target."""
     seconds = statistics.median(taken)
@@ -187,7 +201,7 @@ def _tell(setting: Setting, step: str, what: str, peer: Ready, taken: list[float
         setting.findings.measured(what, 1e6 * seconds, "us")
         return
     mine = statistics.median(ours)
-    times = FASTER.get(peer.row, 1.0) if step == SMALL else 1.0
+    times = FASTER.get(peer.row, 1.0) if step == SMALL or parts(peer.row)[1] else AHEAD
     text = f"{seconds / mine:.2f} times as long as ours, {1e6 * mine:.4g} us"
     setting.findings.measured(what, 1e6 * seconds, "us", 1e6 * times * mine, text=text)
 

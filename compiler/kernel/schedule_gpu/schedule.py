@@ -141,7 +141,7 @@ def _in_stages(nest: Nest, buffers: Buffers, target: GpuTarget) -> GpuSchedule |
     scratch: list[tuple[str, AnySize]] = []
     names = (name for n in itertools.count() if (name := f"stage{n}") not in buffers)
     while ready := _innermost(Nest(nest.domain, stores)):
-        if all(s.value in ready for s in stores):
+        if all(s.value in ready and _differs(s.value, nest) for s in stores):
             return None
         if made and sums_of(Nest(nest.domain, stores), buffers):
             break
@@ -163,6 +163,12 @@ def _in_stages(nest: Nest, buffers: Buffers, target: GpuTarget) -> GpuSchedule |
             for s in stores
         )
     return joined([*made, _nest(Nest(nest.domain, stores), buffers, target)], scratch)
+
+
+def _differs(reduce: Expr, nest: Nest) -> bool:
+    """True if each point of a nest has a reduction of its own; else one is repeated, as by a broadcast."""
+    free = free_indices(reduce)
+    return all(i in free or same(i.extent, 1) for i in nest.domain)
 
 
 def _reductions(nest: Nest) -> list[Reduce]:

@@ -92,7 +92,8 @@ class Passes:
         def value(p: Expr, place: Expr) -> Body:
             number = scalar.minimum(p, self.length - p)
             there = number < self.plan.count
-            re, im = self.points.get(CHIRP, between(number, 0, self.plan.most - 1))
+            last = self.plan.count - 1  # beyond it, nobody has written
+            re, im = self.points.get(CHIRP, between(scalar.minimum(number, last), 0, self.plan.most - 1))
             zero = Const(0.0, self.points.dtype)
             parts = scalar.select(there, re, zero), scalar.select(there, -im, zero)
             return self.points.put("0", place, parts)

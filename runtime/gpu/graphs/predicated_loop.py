@@ -10,7 +10,7 @@ Iterations are captured in pairs, since what is carried is in one of two places 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from weakref import finalize
 
 import numpy as np
@@ -136,8 +136,17 @@ class PredicatedLoop:
     def _advance(self) -> None:
         """Ask for the function that finds out if there is another iteration."""
         state = self._predicate.span  # which all that is predicated reads
-        reads = [self._about_span, (self._again, self._again + 1)]
+        reads = [self._about_span, *self._counters()]
+        reads += [(each, each + 1) for each in (at(self._table, self._loop.pred), self._again)]
         self._recorder.call(ADVANCE, [state[0], self._about_span[0]], reads, [state])
+
+    def _counters(self) -> Iterator[Span]:
+        """The bytes that tell which rows an iteration works on."""
+        for row in self._rows:
+            carried = self._loop.carried[row.counter]
+            for number in range(2 if carried.counts is None else 0):
+                start = at(self._table, place(carried, number))
+                yield start, start + row.counter_bytes
 
     def _about(self) -> list[int]:
         """Return what `ADVANCE` has to know of the loop."""

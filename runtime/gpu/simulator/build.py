@@ -118,6 +118,7 @@ def translation_unit(functions: Sequence[CudaFunction]) -> str:
 static const simt::Launcher launchers[] = {{{table}}};
 #define SIMT_EXPORT extern "C" __attribute__((visibility("default")))
 SIMT_EXPORT unsigned simt_parameters(unsigned which) {{ return launchers[which].parameters; }}
+SIMT_EXPORT void simt_watch(const simt::Extent* those, size_t count) {{ simt::watch(those, count); }}
 SIMT_EXPORT const char* simt_run(unsigned which, const unsigned* grid, const unsigned* block, bool meets,
                                  int schedule, void* const* arguments) {{
   return simt::launch(launchers[which], grid, block, meets, schedule, arguments);

@@ -1,5 +1,6 @@
 // Data races of the threads of a launch, found by construction: no order of threads has to show them. Beside
-// them, reads of shared memory that the block has not written, and accesses past the end of shared arrays.
+// them, reads of shared memory that the block has not written, and accesses past the end of shared arrays; and
+// if `simt_watch` says which bytes of memory a launch has, accesses of others, and reads of what nobody wrote.
 //
 // The compiler of the host calls a function before each load and store (-fsanitize=thread, without its library).
 // Of each byte is kept who read it, wrote it, or changed it atomically of late. Two accesses race if one of
@@ -8,9 +9,17 @@
 #ifndef SIMT_RACES_H
 #define SIMT_RACES_H
 
+namespace simt {
+
+// Bytes that a launch may read, or also change; for each of them, if something was written there.
+struct Extent { uintptr_t start, end; unsigned char* written; size_t changes; };
+
+}  // namespace simt
+
 #ifndef SIMT_RACES
 
 namespace simt {
+static inline void watch(const Extent*, size_t) {}
 static inline void races_begin() {}
 static inline void races_next_block(uint64_t) {}
 static inline void races_after_block() {}
@@ -44,6 +53,8 @@ static size_t room, used;
 static unsigned now_block, now_barriers, meetings[MOST_THREADS / WARP];
 static uintptr_t image_start, image_end, stack_end;
 static char first_misuse[MESSAGE];  // of shared memory, in this launch
+static const Extent* extents;
+static size_t extent_count;
 
 SIMT_UNSEEN static int find_image(dl_phdr_info* info, size_t, void*) {
   const uintptr_t here = reinterpret_cast<uintptr_t>(&lines);
@@ -57,6 +68,11 @@ SIMT_UNSEEN static int find_image(dl_phdr_info* info, size_t, void*) {
   }
   if (inside) image_start = info->dlpi_addr, image_end = end;
   return inside;
+}
+
+SIMT_UNSEEN static void watch(const Extent* those, size_t count) {
+  if (!image_end) dl_iterate_phdr(find_image, nullptr);
+  extents = those, extent_count = count;
 }
 
 SIMT_UNSEEN static void races_begin() {
@@ -139,23 +155,45 @@ SIMT_UNSEEN static void keep(Past* past, const Past& now) {
   past[LAST] = now;
 }
 
-SIMT_UNSEEN static void describe_race(uintptr_t address, Access kind, const Past& past, const char* did, const Past& now) {
-  static const char* const does[] = {"reads", "changes", "writes"};
-  char where[96];
-  snprintf(where, sizeof where, "byte 0x%zx of no argument", size_t(address));
+// What lies at an address, in words.
+SIMT_UNSEEN static void describe_place(uintptr_t address, char* where, size_t room) {
+  snprintf(where, room, "byte 0x%zx of no argument", size_t(address));
   const uintptr_t shared = address - reinterpret_cast<uintptr_t>(shared_memory);
   for (unsigned i = 0; i < shared_count; i++)
     if (shared >= shared_arrays[i].start && shared < shared_arrays[i].end)
-      snprintf(where, sizeof where, "byte %zu of `%s`", size_t(shared - shared_arrays[i].start), shared_arrays[i].name);
+      snprintf(where, room, "byte %zu of `%s`", size_t(shared - shared_arrays[i].start), shared_arrays[i].name);
   uintptr_t nearest = 0;
   for (unsigned i = 0; i < argument_count && shared >= sizeof shared_memory; i++) {
     const uintptr_t start = reinterpret_cast<uintptr_t>(arguments[i]);
     if (start > address || start < nearest) continue;
     nearest = start;
-    snprintf(where, sizeof where, "byte %zu of argument %u", size_t(address - start), i);
+    snprintf(where, room, "byte %zu of argument %u", size_t(address - start), i);
   }
+}
+
+static const char* const does[] = {"reads", "changes", "writes"};
+
+SIMT_UNSEEN static void describe_race(uintptr_t address, Access kind, const Past& past, const char* did, const Past& now) {
+  char where[96];
+  describe_place(address, where, sizeof where);
   fail("a race: thread %u of block %u %s %s at +0x%x, and thread %u of block %u %s it at +0x%x before: nothing orders them",
        now.thread, now.block, does[kind], where, now.code, past.thread, past.block, did, past.code);
+}
+
+// An access of memory that the launch does not have, or of what nobody has written.
+SIMT_UNSEEN static void check_extent(uintptr_t first, size_t size, Access kind, const Past& now) {
+  bool inside = false;
+  for (size_t i = 0; i < extent_count; i++) {
+    const Extent& e = extents[i];
+    if (first < e.start || first + size > e.end || (kind != READ && !e.changes)) continue;
+    inside = true;
+    if (kind == WRITE) memset(e.written + (first - e.start), 1, size);
+    if (!memchr(e.written + (first - e.start), 0, size)) return;
+  }
+  char where[96];
+  describe_place(first, where, sizeof where);
+  fail("thread %u of block %u %s %zu bytes from %s at +0x%x, %s", now.thread, now.block, does[kind], size, where,
+       now.code, inside ? "where nobody has written" : kind == READ ? "which are not its own" : "which are not its own to change");
 }
 
 // The shared array with a byte; null between two of them.
@@ -167,7 +205,6 @@ SIMT_UNSEEN static const char* shared_array_at(size_t place) {
 
 // An access of shared memory that is of no array, or of what the block has not written.
 SIMT_UNSEEN static void note_misuse(uintptr_t address, Access kind, const Place& place, const Past& now) {
-  static const char* const does[] = {"reads", "changes", "writes"};
   const char* const name = shared_array_at(address - reinterpret_cast<uintptr_t>(shared_memory));
   const bool is_written = kind == WRITE || place.write.code || place.changes[LAST].code;
   if (first_misuse[0] || (name && is_written)) return;
@@ -189,9 +226,10 @@ SIMT_UNSEEN static bool is_shared(uintptr_t address) {
   return address - reinterpret_cast<uintptr_t>(shared_memory) < sizeof shared_memory;
 }
 
-// Whether memory is that of the kernel: not a stack, and not what this library has for itself.
+// Whether memory is that of the kernel: not a stack, not its list of arguments, and not this library's own.
 SIMT_UNSEEN static bool is_watched(uintptr_t address) {
   if (is_shared(address)) return true;
+  if (address - reinterpret_cast<uintptr_t>(arguments) < argument_count * sizeof *arguments) return false;
   if (address >= image_start && address < image_end) return false;
   const uintptr_t here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   if (is_of_fiber(address)) return false;
@@ -203,6 +241,7 @@ SIMT_UNSEEN static void look(const void* memory, size_t size, Access kind, void*
   if (message[0] || !is_watched(first)) return;
   const unsigned number = thread->number, offset = unsigned(reinterpret_cast<uintptr_t>(code) - image_start);
   const Past now{offset, now_block, number, now_barriers, meetings[number / WARP]};
+  if (extent_count && size && !is_shared(first)) check_extent(first, size, kind, now);
   for (uintptr_t address = first; address < first + size;) {
     Line& line = line_of(address / LINE, is_shared(address), (first | size) % 4 == 0);
     do {

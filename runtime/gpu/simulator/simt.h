@@ -79,7 +79,7 @@ static void* const* arguments;
 static unsigned argument_count;
 static char message[MESSAGE];
 
-static void fail(const char* format, ...) {
+SIMT_UNSEEN static void fail(const char* format, ...) {
   if (message[0]) return;  // the first one is the cause of the others
   va_list rest;
   va_start(rest, format);
@@ -353,7 +353,7 @@ struct Entry<function> {
   static constexpr Launcher launcher{once, all_of_block, sizeof...(P)};
 };
 
-static const char* launch(const Launcher& what, const unsigned* grid, const unsigned* block, bool they_meet,
+SIMT_UNSEEN static const char* launch(const Launcher& what, const unsigned* grid, const unsigned* block, bool they_meet,
                           int order, void* const* given) {
   message[0] = 0;
   grid_extents = {grid[0], grid[1], grid[2]};

@@ -20,14 +20,14 @@ from staticgraph.compiler.codegen.cuda.rows.parts import finish, finish_number
 from staticgraph.compiler.codegen.cuda.scalar import constant, stored
 from staticgraph.compiler.codegen.cuda.vectors import write_columns
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.expr import Const, Expr, Load, identity
+from staticgraph.compiler.kernel.expr import Const, Expr, Load, identity, walk
 from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.rows.by_row import RowSchedule
 from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing, loads_ahead, of_row, stmts_of
 from staticgraph.compiler.kernel.schedule_gpu.rows.parts import RowPart
 from staticgraph.compiler.kernel.schedule_gpu.rows.program import RowProgram, Sweep
 from staticgraph.compiler.kernel.schedule_gpu.strides import reached
-from staticgraph.compiler.kernel.stmt import Let, Stmt, Store, Update, statements
+from staticgraph.compiler.kernel.stmt import Let, Stmt, Store, Update, expressions, statements
 
 
 def rows(made: RowSchedule) -> FunctionCall:
@@ -44,6 +44,7 @@ class RowWriter:
         self.program, self.sharing, self.parts = program, sharing, parts
         self.uneven, self.once = sharing.is_uneven(program), sharing.goes_once(program)
         self.condition = "if (live) " if self.uneven else ""
+        self.overwritten = _overwritten(program)
         self.arrays: dict[str, str] = {}  # registers with the columns of local buffers
         self.slots: dict[Expr, str] = {}  # and with those of what is kept
         self.filled: set[Expr] = set()
@@ -158,9 +159,30 @@ class RowWriter:
             case Update(local, value):
                 writer.assign(local, value)
             case Store(buffer, at, value):
+                condition = f"if (lane == 0{' && live' if self.uneven else ''})"
+                if buffer in self.overwritten:
+                    self.overwrite(stmt, condition)
+                    return
                 text, place = stored(value.dtype, writer.wide(value)), writer.place(buffer, at)
-                writer.line(f"if (lane == 0{' && live' if self.uneven else ''}) {buffer}[{place}] = {text};")
+                writer.line(f"{condition} {buffer}[{place}] = {text};")
                 writer.forget((buffer,))
+
+    def overwrite(self, store: Store, condition: str) -> None:
+        """Write a store, once per row, to a buffer that is also read: between the reads of the old value and
+        those of the new one.
+        """
+        writer, buffer = self.writer, store.buffer
+        others = [s for item in self.program.items for s in statements(stmts_of(item)) if s is not store]
+        meets = self.sharing.lanes > 1 and any(buffer in _loaded(s) for s in others)
+        wait = "__syncwarp();" if self.sharing.lanes <= WARP else "__syncthreads();"
+        if meets:
+            writer.line(wait)
+        with writer.block(condition):  # only here is the old value read for the new one
+            text = stored(store.value.dtype, writer.wide(store.value))
+            writer.line(f"{buffer}[{writer.place(buffer, store.at)}] = {text};")
+        if meets:
+            writer.line(wait)
+        writer.forget((buffer,))
 
     def sweep(self, sweep: Sweep) -> None:
         writer = self.writer
@@ -169,7 +191,11 @@ class RowWriter:
         new = [e for e in self.sharing.kept if e in parts - known]
         early = [e for e in self.sharing.early_loads(self.program, sweep, self.filled) if e not in new]
         new += early
-        with self.vectors(sweep, bool(known or new or self.arrays)) as k:
+        with ExitStack() as blocks:
+            reads = {name for stmt in statements(sweep.body) for name in _loaded(stmt)}
+            if self.uneven and reads & self.overwritten:  # by others, for whom these stand in
+                blocks.enter_context(writer.block("if (live)"))
+            k = blocks.enter_context(self.vectors(sweep, bool(known or new or self.arrays)))
             writer.bind_index(sweep.vectors, "q")
             self.here = f"{k} * {sweep.width} + v" if sweep.width > 1 else k
 
@@ -228,6 +254,17 @@ class RowWriter:
             for name, how, pool in zip(names, kinds, pools, strict=True):
                 writer.line(f"{name} = of_warps<{how}, {lanes}>({pool});")
         writer.forget(step.local for step in steps)
+
+
+def _overwritten(program: RowProgram) -> set[str]:
+    """The buffers that a program both reads and stores to."""
+    stmts = [stmt for item in program.items for stmt in statements(stmts_of(item))]
+    stores = {stmt.buffer for stmt in stmts if isinstance(stmt, Store)}
+    return stores & {name for stmt in stmts for name in _loaded(stmt) if not program.buffers[name].local}
+
+
+def _loaded(stmt: Stmt) -> set[str]:
+    return {e.buffer for e in walk(*expressions(stmt)) if isinstance(e, Load)}
 
 
 def _uses_column(sweep: Sweep) -> bool:
