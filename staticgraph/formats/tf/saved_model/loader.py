@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
@@ -89,9 +90,12 @@ def _assets(meta: MetaGraphDef, graph: Graph, folder: str, prefix: str) -> dict[
     """Return the current paths of the files that the graph reads, as feeds for the tensors that name them."""
     feeds = {}
     for asset in _asset_files(meta):
-        if asset.filename in ("", ".", "..") or {"/", "\\"} & set(asset.filename):
+        if asset.filename in ("", ".", "..") or {"/", "\\", "\0"} & set(asset.filename):
             raise misuse(InvalidFileError, f"the asset {asset.filename!r} is no name of a file")
         path = os.path.join(folder, constants.ASSETS_DIRECTORY, asset.filename)
+        if not Path(path).resolve().is_relative_to(Path(folder).resolve()):
+            text = f"the asset {asset.filename!r} is a link to a file outside of the folder of the SavedModel"
+            raise misuse(InvalidFileError, text, "put a copy of the file into its folder assets/")
         feeds[_element(graph, prefix + asset.tensor_info.name)] = path
     return feeds
 
