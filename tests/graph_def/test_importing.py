@@ -222,6 +222,22 @@ class TestStructures:
         with pytest.raises(GraphDefError, match="call one another too deeply"):
             sg.import_graph_def(given)
 
+    def test_functions_that_call_one_another_very_often(self, graph):
+        """Twelve functions, each of which calls the next three times: half a million nodes."""
+        given = nodes(const("x", 1.0), ("y", "f0", ["x"], {}))
+        for i in range(13):
+            function = given.library.function.add()
+            function.signature.name = f"f{i}"
+            function.signature.input_arg.add(name="a", type=FLOAT)
+            function.signature.output_arg.add(name="b", type=FLOAT)
+            for each in range(3):
+                function.node_def.add(name=f"n{each}", op=f"f{i + 1}", input=["a"])
+            function.ret["b"] = "n0:b:0" if i < 12 else "a"
+        given.library.function[12].ClearField("node_def")
+        with pytest.raises(GraphDefError, match="call one another too often"):
+            sg.import_graph_def(given)
+        assert len(graph.get_operations()) < 8_000
+
     def test_a_call_with_attributes_of_its_own(self, graph):
         given = nodes(const("x", 2.0), ("y", "f", ["x"], {"T": {"type": FLOAT}}))
         function = given.library.function.add()
@@ -242,6 +258,33 @@ class TestStructures:
         function.signature.input_arg.add(name="a", type=FLOAT)
         function.node_def.add(name="odd", op="Tanhh", input=["a"])
         with pytest.raises(GraphDefError, match="node 'y/odd' is of type 'Tanhh'"):
+            sg.import_graph_def(given)
+
+
+class TestLargeConstants:
+    """Values that are not written out: the last that is listed stands in all other places."""
+
+    @pytest.mark.parametrize("listed", [[], [2.5], [1.5, -1.0, 2.5]])
+    def test_few_values_fill_a_large_shape(self, graph, listed):
+        given = nodes(("c", "Const", [], {"dtype": {"type": FLOAT}}))
+        tensor = given.node[0].attr["value"].tensor
+        tensor.dtype, tensor.float_val[:] = FLOAT, listed
+        tensor.tensor_shape.dim.add(size=2)
+        tensor.tensor_shape.dim.add(size=100_000)
+        [c] = sg.import_graph_def(given, return_elements=["c:0"], name="")
+        want = np.full(200_000, [0.0, *listed][-1], np.float32)
+        want[: len(listed)] = listed
+        with sg.Session() as sess:
+            np.testing.assert_array_equal(sess.run(c), want.reshape(2, -1))
+
+    @pytest.mark.parametrize("size", [100_000, 2**40])
+    def test_too_few_bytes_are_no_constant(self, graph, size):
+        """Before, the bytes of one value filled a large shape."""
+        given = nodes(("c", "Const", [], {"dtype": {"type": FLOAT}}))
+        tensor = given.node[0].attr["value"].tensor
+        tensor.dtype, tensor.tensor_content = FLOAT, b"abcd"
+        tensor.tensor_shape.dim.add(size=size)
+        with pytest.raises(GraphDefError, match=r"4 bytes are no float32|cannot be made"):
             sg.import_graph_def(given)
 
 

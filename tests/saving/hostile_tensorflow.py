@@ -13,6 +13,7 @@ import staticgraph as sg
 from staticgraph.formats.tf.messages.graph import NodeDef
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SavedModel
 from staticgraph.formats.tf.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
+from staticgraph.formats.tf.messages.tensors import make_tensor_proto
 from staticgraph.formats.tf.messages.wire import encode_bytes, encode_varint
 from staticgraph.formats.tf.tensor_bundle import write_bundle
 from staticgraph.formats.tf.tensor_bundle.crc32c import masked_crc32c
@@ -146,7 +147,13 @@ def _saved_model(folder: Path, message: bytes) -> Path:
 
 def _asset(name: str) -> bytes:
     asset = {"filename": name, "tensor_info": {"name": "x:0"}}
-    meta = {"meta_info_def": {"tags": ["serve"]}, "asset_file_def": [asset]}
+    graph = {}
+    if name == "link":
+        node = NodeDef(name="x", op="Const")
+        node.attr["dtype"].type = 7
+        node.attr["value"].tensor.MergeFrom(make_tensor_proto("words"))
+        graph = {"graph_def": {"node": [node]}}
+    meta = {"meta_info_def": {"tags": ["serve"]}, "asset_file_def": [asset], **graph}
     return SavedModel(meta_graphs=[meta]).SerializeToString()
 
 
@@ -157,8 +164,18 @@ FILES |= makers({
     "saved model: an asset at the root": _asset("/etc/passwd"),
     "saved model: an asset that is the folder": _asset(".."),
     "saved model: an asset without a name": _asset(""),
+    "saved model: an asset with a null": _asset("a\0b"),
     "saved model: an asset for what is not there": _asset("words"),
 }, _saved_model)
+
+
+def _linked_asset(folder: Path) -> Path:
+    (folder / "assets").mkdir()
+    (folder / "assets" / "link").symlink_to("/etc/passwd")
+    return _saved_model(folder, _asset("link"))
+
+
+FILES["saved model: an asset that is a link"] = _linked_asset
 
 
 def _meta(folder: Path, message: bytes) -> Path:

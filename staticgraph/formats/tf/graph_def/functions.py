@@ -14,7 +14,10 @@ from staticgraph.formats.tf.graph_def.ordering import Edge
 from staticgraph.formats.tf.graph_def.signatures import signature
 from staticgraph.formats.tf.messages.graph import AttrValue, FunctionDef, GraphDef, NameAttrList, NodeDef
 
-_LARGEST = 1 << 20  # nodes that calls may become
+_FEWEST, _AS_MANY = (
+    4096,
+    64,
+)  # nodes that calls become at most: so many, and so many more for each in the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,8 @@ class Library:
 
     def __init__(self, graph_def: GraphDef) -> None:
         self._functions = {each.signature.name: each for each in graph_def.library.function}
-        self._made = 0
+        nodes = len(graph_def.node) + sum(len(each.node_def) for each in graph_def.library.function)
+        self._left = _FEWEST + _AS_MANY * nodes
 
     def __contains__(self, name: str) -> bool:
         return name in self._functions
@@ -41,8 +45,8 @@ class Library:
         function = self._functions.get(called.name)
         if function is None:
             raise GraphDefError(f"the GraphDef has no function {called.name!r}")
-        self._made += len(function.node_def) + 1
-        if self._made > _LARGEST:
+        self._left -= len(function.node_def) + 1
+        if self._left < 0:
             raise GraphDefError("its functions call one another too often")
         names = _Names(function, scope, self._functions)
         nodes = [names.node(node, called.attr) for node in function.node_def]

@@ -157,7 +157,7 @@ def make_ndarray(tensor: TensorProto) -> np.ndarray:
             message = f"{len(tensor.tensor_content)} bytes are no {kind.name} of shape {list(sizes)}"
             raise misuse(DecodeError, message)
         return kind.from_bytes(tensor.tensor_content, sizes).copy()
-    values = _unlisted(getattr(tensor, _LISTS[kind]), kind)
+    values = listed_values(tensor)
     if values.size > places:
         message = f"there are {values.size} values for the {places} places of shape {list(sizes)}"
         raise misuse(DecodeError, message)
@@ -166,6 +166,12 @@ def make_ndarray(tensor: TensorProto) -> np.ndarray:
     filled = np.full(places, values[-1], values.dtype)
     filled[: values.size] = values
     return filled.reshape(sizes)
+
+
+def listed_values(tensor: TensorProto) -> np.ndarray:
+    """The values that a message lists one by one, such as in `float_val`; the last stands for the rest."""
+    kind = dtype_of(tensor.dtype)
+    return _unlisted(getattr(tensor, _LISTS[kind]), kind)
 
 
 def _array(values: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:

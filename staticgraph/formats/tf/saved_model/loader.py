@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.formats.tf.checkpoints.checkpoint_state import checkpoint_exists
@@ -22,7 +24,7 @@ __all__ = ["load", "maybe_saved_model_directory"]
 
 def maybe_saved_model_directory(export_dir: Any) -> bool:
     """Return True if a folder has the message of a SavedModel."""
-    return any(os.path.isfile(path) for path in _files(os.fsdecode(export_dir)))
+    return any(os.path.isfile(path) for path in _files(path_of(export_dir, "export_dir")))
 
 
 def load(
@@ -34,7 +36,7 @@ def load(
     OSError if the folder has no SavedModel, RuntimeError if it has no graph with the tags,
     InvalidFileError for damaged files. `import_scope` is a scope for all names.
     """
-    folder = os.fsdecode(export_dir)
+    folder = path_of(export_dir, "export_dir")
     found = _tagged(read_saved_model(folder), set(tags))
     graph = sess.graph
     before = graph.version
@@ -89,9 +91,12 @@ def _assets(meta: MetaGraphDef, graph: Graph, folder: str, prefix: str) -> dict[
     """Return the current paths of the files that the graph reads, as feeds for the tensors that name them."""
     feeds = {}
     for asset in _asset_files(meta):
-        if asset.filename in ("", ".", "..") or {"/", "\\"} & set(asset.filename):
+        if asset.filename in ("", ".", "..") or {"/", "\\", "\0"} & set(asset.filename):
             raise misuse(InvalidFileError, f"the asset {asset.filename!r} is no name of a file")
         path = os.path.join(folder, constants.ASSETS_DIRECTORY, asset.filename)
+        if not Path(path).resolve().is_relative_to(Path(folder).resolve()):
+            text = f"the asset {asset.filename!r} is a link to a file outside of the folder of the SavedModel"
+            raise misuse(InvalidFileError, text, "put a copy of the file into its folder assets/")
         feeds[_element(graph, prefix + asset.tensor_info.name)] = path
     return feeds
 

@@ -9,14 +9,14 @@ import numpy as np
 
 from staticgraph.arrays.indexing import dynamic_stitch
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import int32, int64
+from staticgraph.compiler.graph.dtypes import DType, int32, int64, string
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.control.effects import Countdown
 from staticgraph.formats.tf.graph_def.attributes import shape_of_proto
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, constant, reads
-from staticgraph.formats.tf.messages.tensors import make_ndarray
+from staticgraph.formats.tf.messages.tensors import listed_values, make_ndarray
 from staticgraph.formats.tf.messages.types import dtype_of
 
 _LARGE = 1 << 16  # elements: a constant that repeats one value is not made in memory beyond that
@@ -29,16 +29,21 @@ def _const(node: Node) -> Any:
     if shape is None or None in shape:
         raise GraphDefError("its value has no fixed shape")
     size = math.prod(n or 0 for n in shape)
-    if size > _LARGE and size > 16 * proto.ByteSize():
-        proto = type(proto).FromString(proto.SerializeToString())
-        proto.ClearField("tensor_shape")
-        wide = int32 if max(n or 0 for n in shape) <= int32.max else int64
-        return ops.fill(_value(proto), dims=constant(shape, wide), name=node.out)
-    return _value(proto, node.out)
+    if not proto.tensor_content and size > _LARGE and size > 16 * proto.ByteSize():
+        return _repeated(listed_values(proto), dtype_of(proto.dtype), [n or 0 for n in shape], node.out)
+    return ops.constant(value=Literal.of(make_ndarray(proto), dtype_of(proto.dtype)), name=node.out)
 
 
-def _value(proto: Any, name: str | None = None) -> Tensor:
-    return ops.constant(value=Literal.of(make_ndarray(proto), dtype_of(proto.dtype)), name=name)
+def _repeated(values: np.ndarray, dtype: DType, shape: list[int], name: str) -> Tensor:
+    """A constant of few values, the last of which stands in all other places, too."""
+    size = math.prod(shape)
+    wide = int32 if size <= int32.max else int64
+    given = values if values.size else np.full(1, b"" if dtype is string else 0, values.dtype)
+    first, last = (ops.constant(value=Literal.of(part, dtype)) for part in (given[:-1], given[-1]))
+    if given.size == 1:
+        return ops.fill(last, dims=constant(shape, wide), name=name)
+    rest = ops.fill(last, dims=constant([size - given.size + 1], wide))
+    return ops.reshape(ops.concat([first, rest], 0), shape=constant(shape, wide), name=name)
 
 
 @reads("Div")
