@@ -27,7 +27,7 @@ def split(work: Loops | Kernel, vector_bytes: int) -> Chunked:
 
 
 def adds_in_chunks(work: Loops, vector_bytes: int) -> bool:
-    """Return True if chunks have sums of their own. Then the phases are kept for whoever asks for them next."""
+    """Return True if chunks have sums of their own. If so, phases are kept for whoever asks for them next."""
     with stages.unobserved():
         rows = _rows(work)
         made = _split(rows, vector_bytes)
