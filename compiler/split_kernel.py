@@ -26,14 +26,16 @@ def split(work: Loops | Kernel, vector_bytes: int) -> Chunked:
 
 
 def adds_in_chunks(work: Loops, vector_bytes: int) -> bool:
-    """Return True if chunks have sums of their own. The phases are kept for whoever asks for them next."""
+    """Return True if chunks have sums of their own. If so, phases are kept for whoever asks for them next."""
     with stages.unobserved():
         rows = _rows(work)
         made = _split(rows, vector_bytes)
-    _ahead[id(work), vector_bytes] = work, made
-    while len(_ahead) > _KEPT:
-        _ahead.popitem(last=False)
-    return made.phases[0].shared.keys() != rows.shared.keys()
+    adds = made.phases[0].shared.keys() != rows.shared.keys()
+    if adds:
+        _ahead[id(work), vector_bytes] = work, made
+        while len(_ahead) > _KEPT:
+            _ahead.popitem(last=False)
+    return adds
 
 
 def _rows(work: Loops) -> Kernel:

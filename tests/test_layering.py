@@ -40,9 +40,8 @@ LAYERS = {
     "compiler.split_kernel": "compiler.kernel compiler.lower",
     "compiler.generate": "compiler.split_kernel compiler.kernel compiler.lower compiler.codegen",
     "compiler.size_rules": "compiler.kernel compiler.lower compiler.codegen",
-    "compiler.share_kernels": (
-        "compiler.size_rules compiler.split_kernel compiler.kernel compiler.lower compiler.codegen"
-    ),
+    "compiler.share_kernels": "compiler.size_rules compiler.split_kernel compiler.kernel compiler.lower "
+    "compiler.codegen",
     "compiler.compiled_step": "compiler.lower compiler.codegen compiler.capture.step compiler.fusion",
     "compiler.compile": "compiler",
     "compiler.gpu": "compiler",

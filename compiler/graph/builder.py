@@ -11,7 +11,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.checks.result_types import is_known, result_types
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, int32, int64
-from staticgraph.compiler.graph.errors import OpError, RuleError, misuse, refused, require, shown
+from staticgraph.compiler.graph.errors import OpError, RuleError, misuse, refused, shown
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, current_answer, listening

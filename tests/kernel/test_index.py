@@ -143,3 +143,17 @@ def test_ranges_of_what_is_not_known():
     assert bounds(scalar.cast(Load("n", (), bool_), int64)) == (0, 1)
     # A sum of narrow integers may wrap.
     assert bounds(Load("n", (), int32) + Const(1, int32)) == (-(2**31), 2**31 - 1)
+
+
+def test_sums_with_neutral_numbers_are_not_made():
+    assert i * 1 is i
+    assert 1 * i + 0 is i
+    assert 0 + i - 0 is i
+    number = Load("x", (i,), float32)
+    assert number + 0 is not number  # -0.0 + 0 is 0.0
+    zero, one = Const(0, int64), Const(1, int64)
+    made = Scalar("add", (zero, Scalar("mul", (one, i), int64)), int64)
+    assert simplify_index(made) is i
+    assert simplify_index(Scalar("mul", (zero, i), int64)) is zero
+    assert simplify_index(Scalar("sub", (zero, i), int64)) is not i
+    assert value(simplify_index(Scalar("sub", (one, Const(3, int64)), int64)), {}) == -2

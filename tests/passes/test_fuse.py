@@ -13,6 +13,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.compile import optimize
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import MEMBER_LIMIT
+from staticgraph.compiler.fusion.inline_element import template
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.function import Function, Value
@@ -264,3 +265,13 @@ def test_rows_of_an_open_length_are_done_in_one_kernel():
     closed, opened = softmax_of(100), softmax_of(symbol("n0"))
     assert closed == "realdiv: reduce_max subtract exp reduce_sum realdiv"
     assert opened.splitlines() == ["realdiv, exp: reduce_max subtract exp reduce_sum realdiv"]
+
+
+def test_arithmetic_has_one_formula_for_all_sizes():
+    x, y, z, row, n = params((3, 4), (5, 6), (1, 4), (1, 6), (symbol("n"), 6))
+    wide, high = template(ops.tanh(x).node), template(ops.tanh(y).node)
+    assert wide is high
+    assert template(ops.tanh(n).node) is wide
+    assert template(ops.tanh(z).node) is not wide  # an axis of size one is read at 0
+    assert template(ops.add(x, z).node) is template(ops.add(y, row).node)
+    assert template(ops.add(x, x).node) is not template(ops.add(x, z).node)
