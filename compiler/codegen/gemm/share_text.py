@@ -36,7 +36,7 @@ _ROWS = 8
 
 
 def emit_together(contractions: Sequence[Contraction], target: CpuTarget) -> Iterator[tuple[int, KernelCode]]:
-    """Yield number and code of each product as soon as it is there, but for those that ask for an open size."""
+    """Yield number and code of each product, as soon as it is there, unless it asks for an open size."""
     designs: dict[int, Design] = {}
     forms: dict[Hashable, list[int]] = {}
     for n, contraction in enumerate(contractions):
