@@ -287,6 +287,8 @@ class _KernelCode(KernelTable):
                 found = [(work, product) for work in new if (product := product_of(work)) is not None]
                 for work, code in shared_products(found, self._target):
                     codes[id(work)] = keep(work, self._target, self._kept, code)
+                    for phase in code.phases:
+                        self._written(phase.code)
         for launch in launches:
             self._codes[id(launch)] = launch, self._code(launch, codes.get(id(launch.work)))
 

@@ -61,12 +61,11 @@ def shared_products(
         target: The processor.
 
     Yields:
-        Kernels and their code. Those that ask for an open size are left out.
+        Kernels and their code, as soon as it is there. Those that ask for an open size are left out.
     """
     from staticgraph.compiler.codegen.gemm.share_text import emit_together  # for steps of many products
 
-    codes = emit_together([product for _, product in products], target)
-    for n, code in codes.items():
+    for n, code in emit_together([product for _, product in products], target):
         stages.report("product", *products[n])
         stages.report("print_gemm", products[n][1], code)
         yield products[n][0], code

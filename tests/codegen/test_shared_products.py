@@ -40,7 +40,7 @@ def test_products_of_one_form_share_functions_and_have_the_same_bits(name, vecto
     if vector_bytes > cpu_jit.host().vector_bytes:
         pytest.skip("this processor has no such registers")
     members = CLASSES[name]
-    codes = emit_together(members, processor(vector_bytes))
+    codes = dict(emit_together(members, processor(vector_bytes)))
     assert codes.keys() == {*range(len(members))}
     for n, c in enumerate(members):
         alone, together = OpenProduct(c, vector_bytes), OpenProduct(c, vector_bytes, codes[n])
@@ -53,7 +53,7 @@ def test_products_of_one_form_share_functions_and_have_the_same_bits(name, vecto
 
 @pytest.mark.parametrize("name", ["open rows", "of other depths", "epilogue", "open sums", "depthwise"])
 def test_there_is_one_text(name):
-    codes = emit_together(CLASSES[name], processor(64))
+    codes = dict(emit_together(CLASSES[name], processor(64)))
     functions = {tuple(phase.code.name for phase in code.phases) for code in codes.values()}
     assert len(functions) == 1
     assert len({tuple(phase.numbers for phase in code.phases) for code in codes.values()}) == len(codes)
@@ -61,7 +61,7 @@ def test_there_is_one_text(name):
 
 def test_a_product_like_no_other_has_the_text_that_it_has_alone():
     members = [matmul(64 * B, 576, 160), matmul(10, 30, 50)]
-    codes = emit_together(members, processor(64))
+    codes = dict(emit_together(members, processor(64)))
     assert [codes[n] == emit(c, processor(64)) for n, c in enumerate(members)] == [True, True]
 
 

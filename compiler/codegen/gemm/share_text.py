@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -35,8 +35,8 @@ from staticgraph.compiler.machine import CPU
 _ROWS = 8
 
 
-def emit_together(contractions: Sequence[Contraction], target: CpuTarget) -> dict[int, KernelCode]:
-    """Return the code of products by their numbers, without those that ask for an open size."""
+def emit_together(contractions: Sequence[Contraction], target: CpuTarget) -> Iterator[tuple[int, KernelCode]]:
+    """Yield number and code of each product, as soon as it is there, unless it asks for an open size."""
     designs: dict[int, Design] = {}
     forms: dict[Hashable, list[int]] = {}
     for n, contraction in enumerate(contractions):
@@ -44,7 +44,6 @@ def emit_together(contractions: Sequence[Contraction], target: CpuTarget) -> dic
             designs[n] = decided = design(contraction, target)
             alike = decided.first is None and decided.few_rows is None
             forms.setdefault(tuple(map(_form, decided.parts)) if alike else n, []).append(n)
-    found: dict[int, KernelCode] = {}
     waiting = [*forms.values()]
     while waiting:
         members = waiting.pop()
@@ -55,8 +54,7 @@ def emit_together(contractions: Sequence[Contraction], target: CpuTarget) -> dic
         except Undecided:
             continue
         else:
-            found |= zip(members, codes, strict=True)
-    return found
+            yield from zip(members, codes, strict=True)
 
 
 def _divided(members: Sequence[int], apart: Apart) -> list[list[int]]:
