@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -25,7 +26,7 @@ from hypothesis.internal.conjecture import providers
 
 from staticgraph.compiler.graph.graph import reset_default_graph
 from staticgraph.runtime.cpu.disk import disk_cache as remembered
-from tests import bounds, fast, repetitions
+from tests import bounds, fast, interpreted, repetitions
 from tests.deadlines import Deadlines
 
 # The same examples every time and no deadline: a test fails because of the code, not of the machine.
@@ -50,7 +51,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # the choice of `-m` comes after it
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in interpreted.compiled_in(config.option.markexpr, items):
+        item.add_marker("slow")
     for item in repetitions.repeated(items):
         item.add_marker("slow")
     for item in fast.chosen(items):
@@ -88,12 +91,25 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if not hasattr(item.config, "workerinput"):
         return None
     _old_objects.freeze()
-    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+    for report in _with_room(runtestprotocol, item, log=False, nextitem=nextitem):
         if report.when == "call" or not report.passed:
             item.ihook.pytest_runtest_logreport(report=report)
     if nextitem is None:
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+def _with_room(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """Call a function in a frame so large that all frames above it lie in one block of memory.
+
+    CPython maps memory for frames in blocks of 16 KiB. Where a loop calls functions at the end of a block,
+    each call maps and frees the next one, which takes 8 microseconds: 80 times in a test that compiles.
+    """
+    return function(*args, **named)
+
+
+# CPython doubles the block until the frame fits: one of a mebibyte, half of which is left.
+_with_room.__code__ = _with_room.__code__.replace(co_stacksize=64_600)
 
 
 BEYOND = "compiled code wrote beyond a block of memory"
@@ -170,7 +186,7 @@ def _nothing_remembered() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _on_its_own() -> Iterator[None]:
+def _on_its_own(request: pytest.FixtureRequest) -> Iterator[None]:
     """Each test is the same whichever ran before it: it begins with an empty default graph, whose nodes get
     the default names, and what has no seed, such as the first values of a layer, is the same in every run,
     but in the processes that it starts.
@@ -182,7 +198,8 @@ def _on_its_own() -> Iterator[None]:
     os.urandom = lambda count: (same if os.getpid() == here else other)(count)
     np.random.seed(20170215)
     random.seed(20170215)
-    yield
+    with interpreted.interpreting() if interpreted.is_now(request.node) else nullcontext():
+        yield
     os.urandom = other
     assert not bounds.violations(), BEYOND
 

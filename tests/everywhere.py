@@ -18,13 +18,11 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import (
@@ -37,8 +35,8 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.formats.tf.graph_def.nodes import UnknownOpError
 from staticgraph.formats.tf.messages.graph import GraphDef
 from staticgraph.runtime.files.loaded import LoadedGraph
-from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from tests.ahead.native import CC, Native, built
+from tests.interpreted import compiling, interpreting
 
 Build = Callable[[], Mapping[str, Any]]
 Feeds = Mapping[str, Any]
@@ -76,7 +74,7 @@ def everywhere(
     """
     found: dict[str, list[Outcome] | Refused] = {}
     for place in places:
-        with sg.Graph().as_default(), tempfile.TemporaryDirectory() as folder:
+        with compiling(), sg.Graph().as_default(), tempfile.TemporaryDirectory() as folder:
             sg.set_random_seed(7)
             try:
                 found[place] = list(_PLACES[place](build, runs or ({},), Path(folder)))
@@ -257,14 +255,6 @@ _PLACES: dict[str, Callable[[Build, Sequence[Feeds], Path], Iterator[Outcome]]] 
     "object": _in_object,
     "gpu": _on_gpu,
 }
-
-
-@contextmanager
-def interpreting() -> Iterator[None]:
-    """Context in which sessions interpret their steps by NumPy, in place of machine code."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("staticgraph.runtime.session.open_backend", lambda *_: InterpreterBackend())
-        yield
 
 
 def _saved(fetches: Mapping[str, Any], runs: Sequence[Feeds], folder: Path) -> LoadedGraph:

@@ -54,6 +54,7 @@ class TestRounds:
         made = sg.while_loop(lambda i: i < 10, lambda i: i + 1, [0], maximum_iterations=limit)
         assert run(made, {limit: 4}) == 4
 
+    @pytest.mark.compiled  # an interpreted round takes 20 microseconds
     def test_a_million(self):
         made = sg.while_loop(lambda i: i < 1_000_000, lambda i: i + 1, [0])
         assert run(made) == 1_000_000

@@ -261,6 +261,7 @@ def interrupts() -> Any:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.compiled  # the interpreter looks at no deadline
 class TestLoopsWithoutEnd:
     def endless(self, begun: Any) -> tuple[Any, Any]:
         """A variable, and a loop that counts in it, and calls `begun` in its first round."""

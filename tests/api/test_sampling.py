@@ -5,6 +5,7 @@ import pytest
 
 import staticgraph as sg
 
+pytestmark = pytest.mark.compiled  # so many runs take longer where they are interpreted
 RUNS = 4000
 CLASSES = 12
 

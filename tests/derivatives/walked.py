@@ -97,9 +97,11 @@ def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
                 yield full, function
 
 
-def walked_points(deep: bool = True) -> Iterator[Point]:
-    """Each public function where it can be called; if `deep` also with special elements and empty axes."""
-    for name, function in public_functions():
+def walked_points(deep: bool = True, part: slice = slice(None)) -> Iterator[Point]:
+    """Each public function of a part where it can be called; if `deep` also with special elements and empty
+    axes.
+    """
+    for name, function in [*public_functions()][part]:
         tried = (found for shape in SHAPES if (found := called(function, shape)) is not None)
         for build, arrays in itertools.islice(tried, MOST if deep else 1):
             shapes = " ".join(str(list(a.shape)) for a in arrays)

@@ -16,8 +16,9 @@ KEYS = [f"{number:032x}" for number in range(5)]
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that is not there yet. What other tests have left is written."""
+    """A folder that is not there yet. What other tests have left is written, and no thread waits to write."""
     write_behind.flush()
+    end_of_thread()
     monkeypatch.setenv("SG_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -26,6 +27,11 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written before `flush` is called."""
     monkeypatch.setattr(write_behind, "_start", lambda: None)
+
+
+def end_of_thread() -> None:
+    while (thread := write_behind._thread) is not None:
+        thread.join()
 
 
 def names(cache: Path) -> set[str]:
@@ -72,8 +78,7 @@ def test_a_thread_writes_and_ends(cache: Path, monkeypatch: pytest.MonkeyPatch):
     for again in range(2):
         for key in KEYS:
             object_cache.write_later(key, lambda: b"code")
-        while (thread := write_behind._thread) is not None:
-            thread.join()
+        end_of_thread()
         assert names(cache) == set(map(object_cache.file_name, KEYS)), again
 
 

@@ -1,0 +1,57 @@
+"""Most tests of what users call interpret their steps; the others, and all in the slow tier, compile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import staticgraph as sg
+from staticgraph.runtime.cpu.backend import CpuBackend
+from staticgraph.runtime.interpreter.backend import InterpreterBackend
+from tests import interpreted
+
+
+def items(folder: str, tier: str = "not slow", mark: str | None = None) -> list[Any]:
+    config = SimpleNamespace(option=SimpleNamespace(markexpr=tier))
+    return [
+        SimpleNamespace(
+            nodeid=f"tests/{folder}/test_it.py::test_it[{case}]",
+            config=config,
+            get_closest_marker=lambda name: mark if name == mark else None,
+        )
+        for case in range(300)
+    ]
+
+
+def test_folders_are_there():
+    assert all((Path(__file__).parent / folder).is_dir() for folder in interpreted.FOLDERS)
+
+
+@pytest.mark.parametrize("tier", ["not slow", "fast", "not slow and not page"])
+def test_two_of_three_are_interpreted(tier: str):
+    assert 180 < sum(map(interpreted.is_now, items("api", tier))) < 220
+    assert not list(interpreted.compiled_in(tier, items("api", tier)))
+
+
+def test_what_looks_at_machine_code_is_compiled():
+    assert not any(map(interpreted.is_now, items("codegen")))
+    assert not any(map(interpreted.is_now, items("api", mark="compiled")))
+
+
+def test_the_slow_tier_compiles_all():
+    assert not any(map(interpreted.is_now, items("api", "slow")))
+    assert len(list(interpreted.compiled_in("slow", items("api", "slow")))) == 300
+    assert not list(interpreted.compiled_in("slow", items("codegen", "slow")))
+    assert not list(interpreted.compiled_in("slow", items("api", "slow", mark="compiled")))
+
+
+def test_sessions_interpret_until_they_compile_again():
+    with interpreted.interpreting():
+        assert isinstance(sg.Session().backend, InterpreterBackend)
+        with interpreted.compiling():
+            assert isinstance(sg.Session().backend, CpuBackend)
+        assert isinstance(sg.Session().backend, InterpreterBackend)
+    assert isinstance(sg.Session().backend, CpuBackend)
