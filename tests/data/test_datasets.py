@@ -486,3 +486,14 @@ class TestPhrasesOfTensorFlow:
         shapes = [] if types is sg.int64 else None
         told = self.told(Dataset.from_generator(lambda: iter([item]), types, shapes))
         assert "`generator` yielded an element" in told and text in told
+
+
+def test_single_strings_are_batched_as_padded_ones():
+    """TensorFlow 1.15.5 gives these batches."""
+    dataset = Dataset.from_tensor_slices((np.arange(3), ["a", "bc", "d"]))
+    padded = dataset.padded_batch(2, ([], []), (np.int64(0), "p"))
+    numbers, words = padded.make_one_shot_iterator().get_next()
+    with sg.Session() as sess:
+        first, last = sess.run([numbers, words]), sess.run([numbers, words])
+    assert [each.tolist() for each in first] == [[0, 1], [b"a", b"bc"]]
+    assert [each.tolist() for each in last] == [[2], [b"d"]]

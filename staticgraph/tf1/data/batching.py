@@ -137,7 +137,7 @@ class PaddedBatched(Node):
             if any(n > room for n, room in zip(array.shape, sizes, strict=True)):
                 text = f"an element of shape {shape_text(array.shape)} is larger than padded_shapes allow"
                 raise self.error(f"{text}, {shape_text(shape)}", DataLossError)
-            place: Any = (row, *(slice(n) for n in array.shape))
+            place: Any = (row, *(slice(n) for n in array.shape), ...)  # a view, also of one string
             out[place] = array
         return out
 

@@ -42,7 +42,7 @@ class SavedModelBuilder:
     ...     builder = sg.saved_model.builder.SavedModelBuilder(folder)
     ...     builder.add_meta_graph_and_variables(sess, [sg.saved_model.tag_constants.SERVING])
     ...     os.path.basename(builder.save())
-    'saved_model.pb'
+    b'saved_model.pb'
     """
 
     def __init__(self, export_dir: Any) -> None:
@@ -126,13 +126,13 @@ class SavedModelBuilder:
         )
         self._model.meta_graphs.read([made])
 
-    def save(self, as_text: bool = False) -> str:
-        """Write the message of all graphs; the path of its file."""
+    def save(self, as_text: bool = False) -> bytes:
+        """Write the message of all graphs; the path of its file, as bytes."""
         os.makedirs(self._folder, exist_ok=True)
         name = constants.SAVED_MODEL_FILENAME_PBTXT if as_text else constants.SAVED_MODEL_FILENAME_PB
         path = os.path.join(self._folder, name)
         write_file(path, [str(self._model).encode() if as_text else self._model.SerializeToString()])
-        return path
+        return os.fsencode(path)
 
     def _message(
         self,
@@ -153,7 +153,13 @@ class SavedModelBuilder:
             key = constants.LEGACY_INIT_OP_KEY if legacy else constants.MAIN_OP_KEY
             graph.add_to_collection(key, first)
         made = meta_graph(
-            graph, None, saver.as_saver_def(), saver.variables, None, clear_devices, strip_default_attrs
+            graph,
+            None,
+            saver.as_saver_def() if saver.variables else None,  # TensorFlow looks for its nodes
+            saver.variables,
+            None,
+            clear_devices,
+            strip_default_attrs,
         )
         made.meta_info_def.tags.extend(tags)
         for key, signature in (signatures or {}).items():

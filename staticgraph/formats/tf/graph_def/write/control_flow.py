@@ -122,7 +122,9 @@ class ControlFlow:
         return gate if region is not _true_side(owner) else f"{gate}:1"
 
     def _dtype(self, tensor: Tensor) -> Any:
-        """The dtype that a tensor has in TensorFlow: the state of an array is a number."""
+        """The dtype of a tensor in TensorFlow: the state of an array is a number, a table a resource."""
+        if tensor.op.definition.name == "table_handle":
+            return RESOURCE
         return tensor.dtype if self._arrays.of(tensor) is None else float32
 
     def pivot(self, region: Region) -> str:
