@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.checks.result_types import is_known, result_types
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, int32, int64
-from staticgraph.compiler.graph.errors import OpError, RuleError, refused, require
+from staticgraph.compiler.graph.errors import OpError, RuleError, misuse, refused, require, shown
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.open_sizes.data import has_sizes
@@ -313,6 +313,10 @@ def infer_dtype(value: Any) -> DType:
         array = np.asarray(value)
     except UnicodeDecodeError:  # NumPy makes text of bytes that are beside text
         array = np.asarray(value, object)
+    except (ValueError, RecursionError):
+        raise misuse(
+            ValueError, f"{shown(value)} is no array: its lists have different lengths, or no end"
+        ) from None
     if array.dtype == np.float64:
         return float32
     if array.dtype == np.int64:

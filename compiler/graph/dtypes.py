@@ -120,7 +120,10 @@ class DType:
         """`value` as an array of this type's NumPy carrier, rounded to what the type can hold."""
         if self is string:
             return as_strings(value)
-        array = np.asarray(value, self.numpy)
+        try:
+            array = np.asarray(value, self.numpy)
+        except (ValueError, RecursionError):
+            raise misuse(ValueError, f"{shown(value)} is no array of {self.name}") from None
         return round_to_bfloat16(array) if self is bfloat16 else array
 
     def to_bytes(self, value: Any) -> bytes:
@@ -267,7 +270,7 @@ def _found(type_value: Any) -> DType | None:
         return string
     try:
         dtype = np.dtype(type_value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return None
     if dtype.kind in "US":
         return string

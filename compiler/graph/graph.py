@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
-from staticgraph.compiler.graph.checks.arguments import list_of
+from staticgraph.compiler.graph.checks.arguments import key_of, keys_of
 from staticgraph.compiler.graph.elements import Elements
 from staticgraph.compiler.graph.errors import (
     FinalizedError,
@@ -352,15 +352,15 @@ class Graph(Elements):
 
     def add_to_collection(self, name: str, value: Any) -> None:
         self._check_open()
-        self._collections.setdefault(name, []).append(value)
+        self._collections.setdefault(key_of(name, "a collection"), []).append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
-        for name in dict.fromkeys([names] if isinstance(names, str) else list_of(names or (), "collections")):
+        for name in dict.fromkeys(keys_of(names, "collections")):
             self.add_to_collection(name, value)
 
     def get_collection_ref(self, name: str) -> list[Any]:
         """The list itself."""
-        return self._collections.setdefault(name, [])
+        return self._collections.setdefault(key_of(name, "a collection"), [])
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
         """A copy of the list; with `scope`, only items whose
@@ -368,10 +368,13 @@ class Graph(Elements):
         """
         import re
 
-        items = self._collections.get(name, [])
-        if not scope:
+        items = self._collections.get(key_of(name, "a collection"), [])
+        if scope is None or (isinstance(scope, str) and not scope):
             return list(items)
-        pattern = re.compile(scope)
+        try:
+            pattern = re.compile(scope)
+        except (TypeError, re.error):
+            raise misuse(TypeError, f"scope is {shown(scope)}, and must be a regular expression") from None
         return [i for i in items if hasattr(i, "name") and pattern.match(i.name)]
 
     def get_all_collection_keys(self) -> list[str]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import FrameType
 from typing import Any
 
-from staticgraph.compiler.graph.errors import RuleError, counted, misuse
+from staticgraph.compiler.graph.checks.arguments import list_of
+from staticgraph.compiler.graph.errors import RuleError, counted, misuse, shown
 from staticgraph.compiler.graph.graph import (
     Graph,
     get_default_graph,
@@ -111,7 +114,7 @@ class name_scope:
         if name is None and default_name is None and values is not None:
             raise misuse(ValueError, "name_scope(None, None, values): give a name or a default_name")
         self._name = default_name if name is None else name
-        self._values = list(values) if values is not None else []
+        self._values = list_of(values, "values") if values is not None else []
         self._open = ExitStack()
 
     @property
@@ -126,8 +129,16 @@ class name_scope:
             self._open = entered.pop_all()
         return scope
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, kind: Any = None, error: BaseException | None = None, trace: Any = None) -> None:
         self._open.close()
+        if error is not None:
+            _tell_user(error, sys._getframe(1))
+
+
+def _tell_user(error: BaseException, frame: FrameType) -> None:
+    from staticgraph.compiler.graph.boundary import tell_user  # few calls fail
+
+    tell_user(error, frame)
 
 
 def op_scope(values: Iterable[Any], name: str | None, default_name: str | None = None) -> name_scope:
@@ -239,9 +250,11 @@ def _whole(seed: Any) -> int | None:
     """Return a seed as a number. TypeError for what is none."""
     if seed is None or (isinstance(seed, float) and seed.is_integer()):
         return None if seed is None else int(seed)
-    if not hasattr(seed, "__index__"):
-        raise misuse(TypeError, f"seed is {seed!r}, and must be a whole number or None")
-    return operator.index(seed)
+    try:
+        return operator.index(seed)
+    except TypeError:
+        text = f"seed is {shown(seed)}, and must be a whole number or None"
+    raise misuse(TypeError, text)
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
@@ -288,3 +301,5 @@ class checked:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if isinstance(error, RuleError):
             raise misuse(error.kind, f"{self.call}: {error.what}", error.hint) from None
+        if error is not None:
+            _tell_user(error, sys._getframe(1))

@@ -12,6 +12,7 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import flag_of
 from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float64, int32, int64, string
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.recording.op_count import count_more
@@ -47,7 +48,7 @@ def _reduce(
     op: Any, x: Any, axis: Any, keepdims: Any, name: str | None, reduction_indices: Any, keep_dims: Any
 ) -> Tensor:
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
-    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
+    keepdims = flag_of(renamed("keepdims", keepdims, "keep_dims", keep_dims), "keepdims")
     truth = op.name in ("reduce_any", "reduce_all")
     variable = not isinstance(x, Tensor) and isinstance(x, Symbolic)
     x = convert_to_tensor(x, name="input_tensor", preferred_dtype=bool_ if truth else None)
@@ -232,7 +233,7 @@ def reduce_logsumexp(
     TensorShape([])
     """
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
-    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
+    keepdims = flag_of(renamed("keepdims", keepdims, "keep_dims", keep_dims), "keepdims")
     with name_scope(name, "ReduceLogSumExp", [input_tensor]):
         given = convert_to_tensor(input_tensor)
         x = widened(given)
@@ -298,7 +299,7 @@ def count_nonzero(
     """
     input_tensor = renamed("input", input, "input_tensor", input_tensor)
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
-    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
+    keepdims = flag_of(renamed("keepdims", keepdims, "keep_dims", keep_dims), "keepdims")
     needed("count_nonzero", input=input_tensor)
     with name_scope(name, "count_nonzero", [input_tensor]):
         x = convert_to_tensor(input_tensor, name="input")

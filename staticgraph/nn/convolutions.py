@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from staticgraph.building.framework import checked, get_default_graph, name_scop
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import list_of, whole_of
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.op_count import (
@@ -48,7 +50,14 @@ def _padding_attrs(padding: Any) -> dict[str, Any]:
         raise misuse(
             ValueError, "padding must be given: 'SAME', 'VALID', or a list of (before, after) for each axis"
         )
-    return {"padding": "EXPLICIT", "explicit_paddings": tuple(int(n) for pair in padding for n in pair)}
+    return {"padding": "EXPLICIT", "explicit_paddings": tuple(_pairs(padding))}
+
+
+def _pairs(padding: Any) -> Iterator[int]:
+    """The numbers before and after each axis."""
+    for pair in list_of(padding, "padding"):
+        for number in list_of(pair, "a padding of an axis"):
+            yield whole_of(number, "a padding")
 
 
 def _channels_first(data_format: str | None) -> bool:
@@ -57,7 +66,9 @@ def _channels_first(data_format: str | None) -> bool:
 
 def per_axis(value: Any, spatial: int, data_format: str | None, name: str) -> Ints:
     """`value` for every axis: given as one number, as one per spatial axis, or as one per axis."""
-    values = (1,) if value is None else (value,) if isinstance(value, int) else tuple(int(v) for v in value)
+    values: Ints = (1,) if value is None else (value,)
+    if value is not None and not isinstance(value, int):
+        values = tuple(whole_of(each, f"an entry of {name}") for each in list_of(value, name))
     if len(values) == 1:
         values = values * spatial
     if len(values) == spatial:

@@ -11,7 +11,8 @@ from typing import Any
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor, identity
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.checks.arguments import flag_of, whole_of
+from staticgraph.compiler.graph.errors import ShapeError, misuse, shown
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation.custom_gradient import custom_gradient
@@ -138,7 +139,10 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
 
 def limits(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[Any, Any, Any]:
     """Return two limits, moved so that zero is one of the steps between them, and the size of a step."""
-    first, last = float(narrow_range), float(2**num_bits - 1)
+    bits = whole_of(num_bits, "num_bits")
+    if not 2 <= bits <= 16:
+        raise misuse(ValueError, f"num_bits is {shown(bits)}, and must be between 2 and 16")
+    first, last = float(flag_of(narrow_range, "narrow_range")), float(2**bits - 1)
     step = (high - low) / (last - first)
     zero = first - low / step
     zero = ops.minimum(ops.maximum(ops.floor(zero + 0.5), first), last)

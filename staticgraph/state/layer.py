@@ -234,6 +234,8 @@ class Layer:
             if isinstance(inputs, list | tuple)
             else convert_to_tensor(inputs)
         )
+        if isinstance(inputs, list) and not inputs:
+            raise misuse(ValueError, f"{type(self).__name__} was called with an empty list of inputs")
         first = inputs[0] if isinstance(inputs, list) else inputs
         if self.dtype is None:
             self.dtype = first.dtype

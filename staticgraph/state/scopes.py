@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from staticgraph.building.framework import GraphKeys, get_default_graph, graph_of, name_scope
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.state.replicas import VariableAggregation, VariableSynchronization
 from staticgraph.state.store import AUTO_REUSE, find_or_make
@@ -376,10 +376,11 @@ class variable_scope:
             )
         if not isinstance(name_or_scope, str | VariableScope | None):
             raise misuse(
-                TypeError, f"variable_scope(): {name_or_scope!r} is neither a name nor a VariableScope"
+                TypeError, f"variable_scope(): {shown(name_or_scope)} is neither a name nor a VariableScope"
             )
-        if reuse not in (None, True, False, AUTO_REUSE):
-            raise misuse(ValueError, f"reuse={reuse!r} is not True, False, None or sg.AUTO_REUSE")
+        single = getattr(reuse, "shape", ()) == ()  # an array is not compared
+        if reuse is not AUTO_REUSE and not (single and reuse in (None, True, False)):
+            raise misuse(ValueError, f"reuse={shown(reuse)} is not True, False, None or sg.AUTO_REUSE")
         self._target = name_or_scope
         self._default_name = default_name
         self._values = list(values) if values is not None else []

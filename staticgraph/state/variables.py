@@ -11,7 +11,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.errors import ShapeError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
@@ -156,7 +156,7 @@ class Variable(_Base):
         if initial_value is None:
             raise misuse(ValueError, "a variable needs an initial_value")
         if constraint is not None and not callable(constraint):
-            raise misuse(ValueError, f"constraint={constraint!r} is not a function")
+            raise misuse(ValueError, f"constraint={shown(constraint)} is not a function")
         self.where: Provenance | None = user_frame()
         self._constraint = constraint
         if trainable is None:

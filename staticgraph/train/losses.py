@@ -14,8 +14,9 @@ from staticgraph.building.framework import GraphKeys, add_to_collection, get_col
 from staticgraph.building.inputs import convert_to_tensor, stop_gradient
 from staticgraph.building.signatures import arguments
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import text_of
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.errors import ShapeError, misuse, shown
 from staticgraph.compiler.graph.recording.op_count import (
     BackwardCount,
     count_backward,
@@ -63,8 +64,8 @@ class Reduction:
     @classmethod
     def validate(cls, key: str) -> None:
         """ValueError unless `key` is one of these."""
-        if key not in cls.all():
-            raise misuse(ValueError, f"reduction={key!r} is not one of {', '.join(cls.all())}")
+        if not isinstance(key, str) or key not in cls.all():
+            raise misuse(ValueError, f"reduction={shown(key)} is not one of {', '.join(cls.all())}")
 
 
 _BY_WEIGHTS = Reduction.SUM_BY_NONZERO_WEIGHTS
@@ -157,7 +158,7 @@ def _present(losses: Tensor, weights: Tensor, axis: Any = None, keepdims: bool =
 
 def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
     """Add a loss of your own to those that `get_total_loss` adds up."""
-    if loss_collection:
+    if loss_collection is not None and text_of(loss_collection, "loss_collection"):
         add_to_collection(loss_collection, loss)
 
 

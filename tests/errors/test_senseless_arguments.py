@@ -131,3 +131,73 @@ def test_functions_that_are_made_of_operations(call, text):
     with pytest.raises((TypeError, ValueError), match=text) as caught:
         call()
     assert "test_senseless_arguments.py" in str(caught.value)
+
+
+ARRAY = np.array(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: sg.abs([1, [2, 3]]), "lists have different lengths"),
+        (lambda: sg.clip_by_norm([1.0], ARRAY), "no array of float32"),
+        (lambda: sg.zeros([2], nested(3000)), "no dtype|not a dtype|dtype"),
+        (lambda: sg.add_to_collection([1], 2), r"a collection is \[1\], and must be a string"),
+        (lambda: sg.get_collection({}), "a collection is {}, and must be a string"),
+        (lambda: sg.global_variables(5), "scope is 5, and must be a regular expression"),
+        (lambda: sg.global_variables("("), "scope is '\\(', and must be a regular expression"),
+        (lambda: sg.metrics.mean([1.0], metrics_collections=[[1]]), "one of the collections is"),
+        (lambda: sg.reduce_sum([1.0], keepdims=ARRAY), "keepdims is .*must be True or False"),
+        (lambda: sg.set_random_seed(ARRAY), "seed is .*must be a whole number or None"),
+        (lambda: sg.variable_scope(nested(3000)), "a list is neither a name nor a VariableScope"),
+        (lambda: sg.keras.backend.set_image_data_format(nested(3000)), "data_format=a list is not one of"),
+        (lambda: sg.keras.layers.Conv3D(2, 2, kernel_initializer=nested(3000)), "a list is not a"),
+        (lambda: sg.keras.losses.Huber(reduction=ARRAY), "Invalid Reduction Key"),
+        (lambda: sg.losses.absolute_difference([1.0], [2.0], reduction=ARRAY), "reduction="),
+        (lambda: sg.nn.avg_pool(sg.ones([1, 4, 4, 1]), 1.5, 1, "SAME"), "is 1.5, and must be a list"),
+        (lambda: sg.nn.avg_pool(sg.ones([1, 4, 4, 1]), "a", 1, "SAME"), "is 'a', and must be a list"),
+        (lambda: sg.layers.dropout([]), "an empty list of inputs"),
+        (lambda: sg.train.AdamOptimizer(name=ARRAY), "the name of an optimizer is"),
+        (lambda: sg.metrics.true_positives_at_thresholds([True], [0.5], None), "thresholds is None"),
+        (lambda: sg.distributions.Chi2(2.0, validate_args=ARRAY), "validate_args is"),
+        (lambda: tf.fake_quant_with_min_max_vars([1.0], 0.0, 1.0, num_bits=2**63), "between 2 and 16"),
+        (lambda: sg.train.NewCheckpointReader(5), "filepattern is 5, and must be a path"),
+        (lambda: tf.gfile.Glob(None), "a pattern of paths is None, and must be a path"),
+    ],
+)
+def test_arguments_are_checked_by_kind(call, text):
+    """Before, Python's own errors from inside; `num_bits` was a power of two that no memory holds."""
+    with pytest.raises((TypeError, ValueError), match=text) as caught:
+        call()
+    assert "test_senseless_arguments.py" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: sg.unstack([1.0, 2.0], axis=None),
+            "unstack cannot take these arguments: '<=' not supported",
+        ),
+        (lambda: sg.image.central_crop(sg.ones([4, 4, 3]), None), "central_crop cannot take these arguments"),
+        (lambda: sg.boolean_mask([1.0], [True], axis="a"), "boolean_mask cannot take these arguments"),
+        (lambda: sg.assert_shapes(5), "assert_shapes cannot take .*: 'int' object is not iterable"),
+    ],
+)
+def test_what_leaves_a_name_scope_names_the_call(call, text):
+    """Before, an error of Python's own left a function of several operations as it was."""
+    with pytest.raises(TypeError, match=text) as caught:
+        call()
+    assert "test_senseless_arguments.py" in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_errors_in_a_name_scope_of_the_user_pass():
+    def own():
+        with sg.name_scope("own"):
+            return None.lower()
+
+    with pytest.raises(AttributeError, match=r"^'NoneType' object has no attribute 'lower'$"):
+        own()
+    with pytest.raises(AttributeError, match=r"^'NoneType' object has no attribute 'lower'$"):
+        sg.cond(sg.constant(True), own, own)

@@ -223,7 +223,7 @@ class TestStructures:
             sg.import_graph_def(given)
 
     def test_functions_that_call_one_another_very_often(self, graph):
-        """Twelve functions, each of which calls the next three times: a small file of half a million nodes."""
+        """Twelve functions, each of which calls the next three times: half a million nodes."""
         given = nodes(const("x", 1.0), ("y", "f0", ["x"], {}))
         for i in range(13):
             function = given.library.function.add()
@@ -262,7 +262,7 @@ class TestStructures:
 
 
 class TestLargeConstants:
-    """Values that are not written out: the last that is listed stands in all other places, as in TensorFlow."""
+    """Values that are not written out: the last that is listed stands in all other places."""
 
     @pytest.mark.parametrize("listed", [[], [2.5], [1.5, -1.0, 2.5]])
     def test_few_values_fill_a_large_shape(self, graph, listed):
@@ -284,7 +284,7 @@ class TestLargeConstants:
         tensor = given.node[0].attr["value"].tensor
         tensor.dtype, tensor.tensor_content = FLOAT, b"abcd"
         tensor.tensor_shape.dim.add(size=size)
-        with pytest.raises(GraphDefError, match="4 bytes are no float32|cannot be made"):
+        with pytest.raises(GraphDefError, match=r"4 bytes are no float32|cannot be made"):
             sg.import_graph_def(given)
 
 

@@ -57,6 +57,30 @@ def whole_of(value: Any, name: str) -> int:
     return number
 
 
+def flag_of(value: Any, name: str) -> bool:
+    """Return True or False. TypeError for what is neither true nor false, such as an array or a tensor."""
+    try:
+        return bool(value)
+    except (TypeError, ValueError):
+        raise misuse(TypeError, f"{name} is {shown(value)}, and must be True or False") from None
+
+
+def key_of(value: Any, name: str) -> Any:
+    """Return the name of something that is looked up. TypeError for what cannot be one, such as a list."""
+    try:
+        hash(value)
+    except TypeError:
+        raise misuse(TypeError, f"{name} is {shown(value)}, and must be a string") from None
+    return value
+
+
+def keys_of(value: Any, name: str) -> list[Any]:
+    """Return the names of collections: of one name, of a list of names, or of None. TypeError for others."""
+    if value is None or isinstance(value, str):
+        return [value] if value else []
+    return [key_of(each, f"one of the {name}") for each in list_of(value, name)]
+
+
 def walked(walk: Callable[[Any], _Found], value: Any, name: str) -> _Found:
     """Return what a walk through nested lists finds. ValueError for lists without end."""
     try:

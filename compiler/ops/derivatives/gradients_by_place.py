@@ -75,7 +75,7 @@ def _normalized_type(g: TensorType, x: TensorType, y: TensorType, **attrs: Any) 
 
 
 @gradient_node(
-    tf="LRNGrad", type=_normalized_type, dtypes=FLOATING, differentiable=(0,),
+    tf="LRNGrad", type=_normalized_type, dtypes=FLOATING, differentiable=(0, 1),
     numpy=lambda g, x, y, **attrs: numpy_lrn_grad(g, x, **attrs),
     samples=[
         Sample(real(1, 2, 2, 7), real(1, 2, 2, 7), real(1, 2, 2, 7), depth_radius=2),

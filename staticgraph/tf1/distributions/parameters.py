@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.arguments import flag_of
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.tf1.distributions import operations as sg
@@ -32,7 +33,7 @@ def checked(
     With `validate_args`, InvalidArgumentError if it is known now that it is false, and NaN where a run
     finds that out; without, nothing is checked.
     """
-    if not validate_args:
+    if not flag_of(validate_args, "validate_args"):
         return value
     known = [_constant(tensor) for tensor in (value, *others)]
     if None not in known and not np.all(holds(*map(np.asarray, known))):

@@ -15,6 +15,7 @@ from staticgraph.building import framework
 from staticgraph.building.framework import Graph, GraphKeys, add_to_collection, get_collection
 from staticgraph.building.inputs import group
 from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.distribute.host_numbers import wait_for_all
@@ -398,7 +399,7 @@ def _with_folder(config: Any, model_dir: Any) -> Any:
     if not isinstance(config, RunConfig):
         raise misuse(ValueError, f"config must be an instance of `RunConfig`, but provided {config!r}.")
     if model_dir is not None:
-        model_dir = os.fspath(model_dir)
+        model_dir = path_of(model_dir, "model_dir")
         if config.model_dir not in (None, model_dir):
             text = "`model_dir` are set both in constructor and `RunConfig`, but with different values"
             raise misuse(ValueError, f"{text}: {model_dir!r}, {config.model_dir!r}")

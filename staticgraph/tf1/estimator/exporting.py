@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from staticgraph.building.framework import GraphKeys, get_collection
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.checkpoints.saver import Saver
 from staticgraph.formats.tf.log import log
@@ -43,7 +44,7 @@ def export(
         raise misuse(ValueError, text)
     saver = spec.scaffold.saver or Saver(sharded=True)
     prepare = spec.scaffold.local_init_op or Scaffold.default_local_init_op()
-    folder = _unused(Path(os.fsdecode(base)))
+    folder = _unused(Path(path_of(base, "export_dir_base")))
     partial = folder.with_name(f"temp-{folder.name}")
     partial.mkdir(parents=True)
     with Session(config=config.session_config) as session:

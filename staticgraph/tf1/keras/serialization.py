@@ -122,4 +122,4 @@ def resolve(identifier: Any, table: Mapping[str, Any], kind: str) -> Any:
         return identifier
     if isinstance(identifier, str | Mapping):
         return deserialize_keras_object(identifier, table, None, kind)
-    raise misuse(ValueError, f"{identifier!r} is not a {kind}")
+    raise misuse(ValueError, f"{shown(identifier)} is not a {kind}")

@@ -53,7 +53,8 @@ def set_image_data_format(data_format: str) -> None:
 
 def checked_format(data_format: str | None) -> str:
     """`data_format` in lower case, or the one that is set where it is None."""
-    chosen = image_data_format() if data_format is None else str(data_format).lower()
+    chosen = image_data_format() if data_format is None else data_format
+    chosen = chosen.lower() if isinstance(chosen, str) else ""
     if chosen not in _FORMATS:
         raise misuse(ValueError, f"data_format={shown(data_format)} is not one of {', '.join(_FORMATS)}")
     return chosen

@@ -7,7 +7,7 @@ from typing import Any
 from staticgraph.arrays.array_ops import expand_dims, size, squeeze
 from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.math_ops import div_no_nan
 from staticgraph.mathematics.reductions import reduce_sum
@@ -37,8 +37,9 @@ def weighted(values: Any, weights: Any) -> Tensor:
 
 def require_reduction(reduction: Any) -> None:
     """Raise ValueError unless `reduction` is one that losses have."""
-    if reduction not in (AUTO, NONE, SUM, SUM_OVER_BATCH_SIZE):
-        text = f"Invalid Reduction Key {reduction}. It is not none, sum, sum_over_batch_size or auto"
+    if not isinstance(reduction, str) or reduction not in (AUTO, NONE, SUM, SUM_OVER_BATCH_SIZE):
+        key = reduction if isinstance(reduction, str) else shown(reduction)
+        text = f"Invalid Reduction Key {key}. It is not none, sum, sum_over_batch_size or auto"
         raise misuse(ValueError, text)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from staticgraph.arrays.indexing import where
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import list_of, real_of
 from staticgraph.compiler.graph.dtypes import DType, float32, int32
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Tensor
@@ -53,7 +54,8 @@ def in_cells_at(
     `predictions` and of `weights`.
     """
     dtype = predictions.dtype
-    limits = convert_to_tensor(np.asarray(thresholds, dtype.numpy)[:, None])
+    given = [real_of(each, "a threshold") for each in list_of(thresholds, "thresholds")]
+    limits = convert_to_tensor(np.asarray(given, dtype.numpy)[:, None])
     predicted = ops.greater(ops.reshape(predictions, shape=(1, -1)), limits)
     actual = ops.reshape(labels, shape=(1, -1))
     weights = None if weights is None else ops.reshape(weights, shape=(1, -1))

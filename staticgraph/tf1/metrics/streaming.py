@@ -84,8 +84,7 @@ def metric(function: Callable[..., Metric], before: str = "name") -> Callable[..
         collections = given.pop("metrics_collections"), given.pop("updates_collections")
         made = function(**given)
         for names, tensor in zip(collections, made, strict=True):
-            if names:
-                add_to_collections(names, tensor)
+            add_to_collections(names, tensor)
         return made
 
     with_collections.__signature__ = signature  # type: ignore[attr-defined]

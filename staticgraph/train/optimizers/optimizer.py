@@ -15,6 +15,7 @@ from staticgraph.building.framework import (
 )
 from staticgraph.building.inputs import convert_to_tensor, group
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import text_of
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import FLOATING, DType
 from staticgraph.compiler.graph.errors import GradientError, misuse, shown
@@ -47,7 +48,7 @@ class Optimizer:
     GATE_GRAPH = 2
 
     def __init__(self, use_locking: bool, name: str) -> None:
-        if not name:
+        if name is None or not text_of(name, "the name of an optimizer"):
             raise misuse(ValueError, "an optimizer needs a name")
         self._use_locking = use_locking
         self._name = name

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.checkpoints.checkpoint_state import (
     get_checkpoint_state,
@@ -59,7 +60,7 @@ class CheckpointManager:
         if max_to_keep is not None and max_to_keep <= 0:
             raise misuse(ValueError, f"max_to_keep={max_to_keep}: give a positive integer, or None for all")
         self._checkpoint = checkpoint
-        self._directory = os.fspath(directory)
+        self._directory = path_of(directory, "directory")
         self._prefix = os.path.join(self._directory, checkpoint_name)
         self._max_to_keep = max_to_keep
         self._every = (

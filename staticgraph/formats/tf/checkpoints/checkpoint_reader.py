@@ -12,6 +12,7 @@ import numpy as np
 from staticgraph.building.framework import init_scope, name_scope
 from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import NotFoundError, misuse
 from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.formats.tf.checkpoints.checkpoint_state import latest_checkpoint
@@ -48,7 +49,7 @@ class NewCheckpointReader:
             found = safetensors.read(members[_WEIGHTS], _WEIGHTS)
             return {name: (stored[0], owned(stored)) for name, stored in found.items()}
 
-        self._prefix = os.fsdecode(filepattern)
+        self._prefix = path_of(filepattern, "filepattern")
         theirs = tensors_of(self._prefix)
         if theirs is not None:
             self._stored = dict(theirs)

@@ -14,7 +14,10 @@ from staticgraph.formats.tf.graph_def.ordering import Edge
 from staticgraph.formats.tf.graph_def.signatures import signature
 from staticgraph.formats.tf.messages.graph import AttrValue, FunctionDef, GraphDef, NameAttrList, NodeDef
 
-_FEWEST, _AS_MANY = 4096, 64  # nodes that calls may become: some for any file, and so many for each of its own
+_FEWEST, _AS_MANY = (
+    4096,
+    64,
+)  # nodes that calls become at most: so many, and so many more for each in the file
 
 
 @dataclass(frozen=True, slots=True)

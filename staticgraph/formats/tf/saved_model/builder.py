@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from staticgraph.building.framework import get_default_graph
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.static_value import static_value
@@ -45,7 +46,7 @@ class SavedModelBuilder:
     """
 
     def __init__(self, export_dir: Any) -> None:
-        self._folder = os.fsdecode(export_dir)
+        self._folder = path_of(export_dir, "export_dir")
         self._model = SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
         self._has_variables = False
         if os.path.isdir(self._folder) and os.listdir(self._folder):

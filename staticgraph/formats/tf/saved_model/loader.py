@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.formats.tf.checkpoints.checkpoint_state import checkpoint_exists
@@ -23,7 +24,7 @@ __all__ = ["load", "maybe_saved_model_directory"]
 
 def maybe_saved_model_directory(export_dir: Any) -> bool:
     """Return True if a folder has the message of a SavedModel."""
-    return any(os.path.isfile(path) for path in _files(os.fsdecode(export_dir)))
+    return any(os.path.isfile(path) for path in _files(path_of(export_dir, "export_dir")))
 
 
 def load(
@@ -35,7 +36,7 @@ def load(
     OSError if the folder has no SavedModel, RuntimeError if it has no graph with the tags,
     InvalidFileError for damaged files. `import_scope` is a scope for all names.
     """
-    folder = os.fsdecode(export_dir)
+    folder = path_of(export_dir, "export_dir")
     found = _tagged(read_saved_model(folder), set(tags))
     graph = sess.graph
     before = graph.version

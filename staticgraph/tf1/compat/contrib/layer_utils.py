@@ -7,6 +7,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import staticgraph as sg
+from staticgraph.compiler.graph.checks.arguments import keys_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.legacy.conditions import smart_cond as _smart_cond
 
@@ -41,7 +42,7 @@ def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
     Returns:
         `outputs`.
     """
-    if collections:
+    if keys_of(collections, "outputs_collections"):
         append_tensor_alias(outputs, alias)
         sg.add_to_collections(collections, outputs)
     return outputs

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.runtime.disk.atomic import writing
 from staticgraph.tf1.compat.legacy.errors import AlreadyExistsError, FailedPreconditionError, NotFoundError
@@ -40,7 +41,7 @@ class GFile:
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
-        self.name, self.mode = os.fsdecode(name), mode
+        self.name, self.mode = path_of(name, "a name of a file"), mode
         self._file: Any = None
 
     def _opened(self) -> Any:
@@ -133,7 +134,9 @@ def ListDirectory(dirname: Any) -> list[str]:
 def Glob(filename: Any) -> list[str]:
     """The files that match a pattern, or one of several, sorted."""
     patterns = filename if isinstance(filename, list | tuple) else [filename]
-    return [path for pattern in patterns for path in sorted(glob.glob(os.fsdecode(pattern)))]
+    return [
+        path for pattern in patterns for path in sorted(glob.glob(path_of(pattern, "a pattern of paths")))
+    ]
 
 
 def MkDir(dirname: Any) -> None:

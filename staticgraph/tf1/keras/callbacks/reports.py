@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.runtime.disk.atomic import writing
 from staticgraph.tf1.keras.callbacks.base import Callback
 
@@ -48,7 +49,7 @@ class CSVLogger(Callback):
 
     def __init__(self, filename: Any, separator: str = ",", append: bool = False) -> None:
         super().__init__()
-        self.filename, self.separator, self.append = os.fspath(filename), separator, append
+        self.filename, self.separator, self.append = path_of(filename, "filename"), separator, append
         self.keys: list[str] | None = None
         self._file: Any = None
 
@@ -137,7 +138,7 @@ class TensorBoard(Callback):
         profile_batch: int = 2,
     ) -> None:
         super().__init__()
-        self.log_dir, self.write_graph = os.fspath(log_dir), write_graph
+        self.log_dir, self.write_graph = path_of(log_dir, "log_dir"), write_graph
         self.update_freq = 1 if update_freq == "batch" else update_freq
         self.histogram_freq, self.write_images = histogram_freq, write_images
         self.writer: Any = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.keras import state
 from staticgraph.tf1.keras.callbacks.base import Callback
@@ -205,7 +205,7 @@ class ModelCheckpoint(Callback):
         **kwargs: Any,
     ) -> None:
         super().__init__()
-        self.filepath, self.monitor, self.verbose = os.fspath(filepath), monitor, verbose
+        self.filepath, self.monitor, self.verbose = path_of(filepath, "filepath"), monitor, verbose
         self.save_best_only, self.save_weights_only = save_best_only, save_weights_only
         self.period, self.save_freq = kwargs.pop("period", 1), save_freq
         if kwargs:

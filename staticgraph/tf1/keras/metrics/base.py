@@ -41,7 +41,7 @@ class Metric(Layer):
     """
 
     def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
-        super().__init__(name=name, dtype=dtype or K.floatx(), **kwargs)
+        super().__init__(name=name, dtype=K.floatx() if dtype is None else dtype, **kwargs)
         self.stateful = self.built = True
 
     def __init_subclass__(cls) -> None:
@@ -188,7 +188,7 @@ class MeanFunction(Mean):
     def __init__(
         self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **options: Any
     ) -> None:
-        super().__init__(name or fn.__name__, dtype)
+        super().__init__(fn.__name__ if name is None else name, dtype)
         self.fn, self.options = fn, options
 
     def update_state(  # type: ignore[override]

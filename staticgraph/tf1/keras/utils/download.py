@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.runtime.disk.atomic import write_file
 
@@ -38,7 +38,7 @@ def get_file(
     """
     folder = Path(cache_dir or Path.home() / ".keras") / cache_subdir
     wanted = file_hash or md5_hash
-    name = os.fspath(fname)
+    name = path_of(fname, "fname")
     path = folder / (f"{name}.tar.gz" if untar else name)
     if not path.is_file() or (wanted and _digest(path, wanted, hash_algorithm) != wanted):
         folder.mkdir(parents=True, exist_ok=True)
