@@ -16,8 +16,8 @@ import pytest
 
 from staticgraph.runtime import session
 from staticgraph.runtime.backend import Backend
+from staticgraph.runtime.gpu.placement import open_backend
 from staticgraph.runtime.interpreter.backend import InterpreterBackend
-from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.switches import Settings
 
 FOLDERS = {"api", "compat", "errors", "estimator", "graph_def", "keras", "onnx", "train"}

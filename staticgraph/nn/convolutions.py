@@ -66,7 +66,7 @@ def _channels_first(data_format: str | None) -> bool:
 
 def per_axis(value: Any, spatial: int, data_format: str | None, name: str) -> Ints:
     """`value` for every axis: given as one number, as one per spatial axis, or as one per axis."""
-    values: tuple[Any, ...] = (1,) if value is None else (value,)
+    values: Ints = (1,) if value is None else (value,)
     if value is not None and not isinstance(value, int):
         values = tuple(whole_of(each, f"an entry of {name}") for each in list_of(value, name))
     if len(values) == 1:
