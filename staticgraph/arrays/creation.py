@@ -81,6 +81,8 @@ def _filled(shape: Any, dtype: Any, value: int, default_name: str, name: str | N
         known = None if isinstance(shape, Tensor) else _static_sizes(shape)
         if known is not None:
             if np.prod(known, dtype=np.int64) < _SMALL:
+                if isinstance(shape, int | np.integer):
+                    count_more(get_default_graph(), 2)  # TensorFlow fills a vector whose shape is one number
                 return constant(number, dtype, known, name=scope)
             shape = constant(known, int32, name="shape_as_tensor")
         else:

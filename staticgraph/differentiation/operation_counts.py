@@ -10,11 +10,11 @@ as TensorFlow counts them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from staticgraph.compiler.capture.regions import regions_of
-from staticgraph.compiler.graph.recording.op_count import backward_count, loop_as_tensorflow
+from staticgraph.compiler.graph.recording.op_count import backward_count, loop_as_tensorflow, steps_of
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.differentiation.gradient_functions import gradient_function
 from staticgraph.differentiation.loop_counts import (
@@ -113,6 +113,9 @@ class _Walk:
             return
         if self.reads is not None:
             self.reads.note(op)
+        if (steps := steps_of(op)) is not None:
+            self._composed(op, steps, [op.tensors[n] for n in wanted], received)
+            return
         told = backward_count(op)
         gathered = False
         if told is not None:
@@ -121,6 +124,17 @@ class _Walk:
             gathered = self._by_rule(op, received, len(places), rows)
         for place in places:
             received.setdefault(op.tensors[place], {})[op, place] = gathered and place == 0 and told is None
+
+    def _composed(
+        self, op: Operation, steps: Callable[[], Tensor], inputs: Sequence[Tensor], received: Parts
+    ) -> None:
+        """Count the operations of the derivative of the steps that `op` is in TensorFlow."""
+        with op.graph.attempt() as forget:
+            ends = [source(t) for t in inputs]
+            self.back({steps(): {0: False}}, ends, stops=ends, inside=True)
+            forget()
+        for t in inputs:
+            received.setdefault(t, {})[op] = False
 
     def _by_rule(self, op: Operation, received: Parts, parts: int, rows: bool) -> bool:
         """Count the operations of a gradient function; return True if it gives rows."""

@@ -19,9 +19,15 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import misuse, require
-from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
+from staticgraph.compiler.graph.recording.op_count import (
+    BackwardCount,
+    count_backward,
+    count_steps,
+    counted_as,
+)
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import show_public_names
+from staticgraph.linear_algebra.einsum_steps import count_of_steps, einsum_steps, has_steps
 from staticgraph.linear_algebra.matrix_functions import (
     expm,
     lu,
@@ -233,12 +239,17 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
         tensors = [first, *rest]
         with checked("einsum"):
             letters, result = _spelled_out(equation.replace(" ", ""), [x.shape.ndims for x in tensors])
-        while len(tensors) > 2:
-            needed = set(result).union(*letters[2:])
-            kept = "".join(dict.fromkeys(a for a in letters[0] + letters[1] if a in needed))
-            merged = ops.einsum(tensors[:2], equation=f"{letters[0]},{letters[1]}->{kept}")
-            letters, tensors = [kept, *letters[2:]], [merged, *tensors[2:]]
-        return ops.einsum(tensors, equation=f"{','.join(letters)}->{result}")
+        given, operands = tuple(letters), tuple(tensors)
+        with counted_as(first.graph, count_of_steps(given, result, operands)):
+            while len(tensors) > 2:
+                needed = set(result).union(*letters[2:])
+                kept = "".join(dict.fromkeys(a for a in letters[0] + letters[1] if a in needed))
+                merged = ops.einsum(tensors[:2], equation=f"{letters[0]},{letters[1]}->{kept}")
+                letters, tensors = [kept, *letters[2:]], [merged, *tensors[2:]]
+            made: Tensor = ops.einsum(tensors, equation=f"{','.join(letters)}->{result}")
+        if len(operands) < 3 and has_steps(given, result, operands):
+            count_steps(made, lambda: einsum_steps(given, result, operands))
+        return made
 
 
 def _spelled_out(equation: str, ranks: Sequence[int | None]) -> tuple[list[str], str]:

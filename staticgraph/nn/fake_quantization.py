@@ -12,6 +12,7 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor, identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as, uncounted
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation.custom_gradient import custom_gradient
@@ -55,7 +56,8 @@ def fake_quant_with_min_max_args(
         raise misuse(ValueError, f"fake_quant_with_min_max_args: min={min} must be less than max={max}")
     with name_scope(name, "FakeQuantWithMinMaxArgs", [inputs]) as scope:
         x = convert_to_tensor(inputs, name="inputs")
-        low, high = constant(min, x.dtype), constant(max, x.dtype)
+        with uncounted(x.graph):  # they are attributes in TensorFlow
+            low, high = constant(min, x.dtype), constant(max, x.dtype)
         return _quantized(x, low, high, num_bits, narrow_range, None, scope)
 
 
@@ -163,7 +165,9 @@ def _quantized(
 
         return rounded(x, low, high, num_bits, narrow_range, None), gradient
 
-    return identity(quantized(x, low, high), name=name)
+    with counted_as(x.graph, 1):
+        made: Tensor = identity(quantized(x, low, high), name=name)
+    return made
 
 
 def _derivatives(

@@ -41,6 +41,7 @@ class _Count:
         self.loops: dict[Region, Region] = {}  # the body of a loop -> its condition
         self.resources: set[Operation] = set()  # variables that are read anew by each operation
         self.backward: dict[Operation, BackwardCount] = {}  # of operations that are others in TensorFlow
+        self.steps: dict[Operation, Callable[[], Tensor]] = {}  # several operations in TensorFlow
         self.loops_here: dict[Operation, Callable[[], Operation]] = {}  # loops that are others in TensorFlow
         self.later: list[tuple[int, Operation | None, Callable[[], int]]] = []  # counted when a seed asks
         self.settled = 0  # what was counted of that
@@ -161,6 +162,19 @@ def count_backward(made: Tensor, count: BackwardCount) -> None:
 def backward_count(op: Operation) -> BackwardCount | None:
     """Return what the derivative of `op` counts as, if that was told."""
     return _of(op.graph).backward.get(op)
+
+
+def count_steps(made: Tensor, steps: Callable[[], Tensor]) -> None:
+    """Let the derivative of the operation that made a tensor count as that of the tensor of `steps`.
+
+    The steps take the inputs of the operation. They are built if a seed asks, and taken back.
+    """
+    _of(made.graph).steps[made.op] = steps
+
+
+def steps_of(op: Operation) -> Callable[[], Tensor] | None:
+    """Return the function that builds TensorFlow's operations in place of `op`, if that was told."""
+    return _of(op.graph).steps.get(op)
 
 
 def count_loop_as(loop: Operation, build: Callable[[], Operation]) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.random_numbers.rejection import random_gamma
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.divergence import RegisterKL
@@ -180,13 +182,14 @@ class Beta(Parametric):
     def _build(self, concentration1: Any, concentration0: Any) -> list[sg.Tensor]:
         made = floating(concentration1=concentration1, concentration0=concentration0)
         self._concentration1, self._concentration0 = (positive(value, self.validate_args) for value in made)
+        count_more(get_default_graph(), -2)  # both are used as they are
         self._total_concentration = self._concentration1 + self._concentration0
         return [self._total_concentration]
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
-        first = random_gamma([n], self._spread(self._concentration1), None, self.dtype, seed)
-        seed = other_seed(seed, "beta")
-        return first / (first + random_gamma([n], self._spread(self._concentration0), None, self.dtype, seed))
+        ones, zeros = self._spread(self._concentration1), self._spread(self._concentration0)
+        first = random_gamma([n], ones, None, self.dtype, seed)
+        return first / (first + random_gamma([n], zeros, None, self.dtype, other_seed(seed, "beta")))
 
     def _log_prob(self, x: Any) -> Any:
         x = checked(x, self.validate_args, lambda x: (x > 0) & (x < 1), "between 0 and 1")
@@ -248,6 +251,7 @@ class OfConcentration(OfVectors):
     def _build(self, concentration: Any) -> list[sg.Tensor]:
         [concentration] = floating(concentration=concentration)
         self._concentration = positive(concentration, self.validate_args)
+        count_more(get_default_graph(), -1)  # it is used as it is
         self._total_concentration = sg.reduce_sum(self._concentration, -1)
         return [self._concentration]
 

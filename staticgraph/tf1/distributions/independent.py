@@ -6,6 +6,8 @@ from typing import Any
 
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import Distribution
 from staticgraph.tf1.distributions.divergence import RegisterKL, kl_divergence
@@ -44,6 +46,7 @@ class Independent(Distribution):
             text = f"Independent: reinterpreted_batch_ndims is {count}, the batch has {rank} dimensions"
             raise misuse(ValueError, text)
         self._distribution, self._count, self._kept = distribution, count, rank - count
+        count_more(get_default_graph(), 1)  # the number of dimensions
         super().__init__(
             distribution.dtype,
             distribution.reparameterization_type,

@@ -10,6 +10,16 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parametric import OfVectors, constructed
+from staticgraph.tf1.distributions.vector_counts import (
+    OF_DIAGONAL,
+    OF_TRIANGLE,
+    count_until_draw,
+    counted_divergence,
+    counted_sample,
+    counted_statistic,
+    counted_value,
+    made_of,
+)
 
 __all__ = [
     "MultivariateNormalDiag",
@@ -88,11 +98,18 @@ class TriangularScale:
 class MultivariateNormal(OfVectors):
     """Normally distributed vectors with some `Scale`."""
 
+    _COUNTS = OF_DIAGONAL
+    _MORE = 0  # operations that make the scale of what is given
+
     def _build(self, loc: Any, scale: Scale) -> list[sg.Tensor]:
         rows = scale.rows()
         self._scale = scale
+        self._drawn: set[sg.Tensor] = set()
         self._loc = None if loc is None else sg.convert_to_tensor(loc, dtype=rows.dtype, name="loc")
         return [rows] if self._loc is None else [self._loc, rows]
+
+    def _operations(self, values: list[Any]) -> int:
+        return made_of(self, values)
 
     loc: sg.Tensor | None = read_only("loc", "The mean as it was given; None stands for zeros.")
     scale: Scale = read_only("scale", "The matrix that scales; `scale.dense()` is a tensor.")
@@ -111,7 +128,24 @@ class MultivariateNormal(OfVectors):
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         shape = sg.concat([[n], self.batch_shape_tensor(), self.event_shape_tensor()], 0)
+        count_until_draw(self)
         return self._moved(self._scale.times(sg.random_normal(shape, dtype=self.dtype, seed=seed)))
+
+    def sample(self, sample_shape: Any = (), seed: int | None = None, name: str = "sample") -> sg.Tensor:
+        with counted_sample(self, sample_shape):
+            made = super().sample(sample_shape, seed, name)
+        self._drawn.add(made)
+        return made
+
+    sample.__doc__ = OfVectors.sample.__doc__
+
+    def _of_value(self, method: str, value: Any, name: str) -> Any:
+        with counted_value(self, method, value):
+            return super()._of_value(method, value, name)
+
+    def _statistic(self, method: str, name: str) -> Any:
+        with counted_statistic(self, method):
+            return super()._statistic(method, name)
 
     def _log_prob(self, x: Any) -> Any:
         z = self._scale.solve(x if self._loc is None else x - self._loc)
@@ -173,6 +207,8 @@ class MultivariateNormalDiag(MultivariateNormal):
 class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
     """MultivariateNormalDiag of `softplus(scale_diag)`."""
 
+    _MORE = 1
+
     def _build(self, loc: Any, scale_diag: Any) -> list[sg.Tensor]:  # type: ignore[override]
         return super()._build(loc, sg.nn.softplus(scale_diag))
 
@@ -182,6 +218,8 @@ class MultivariateNormalTriL(MultivariateNormal):
     """Vectors whose covariance is `scale_tril @ transpose(scale_tril)`; what is above the diagonal is
     ignored.
     """
+
+    _COUNTS = OF_TRIANGLE
 
     def _build(self, loc: Any = None, scale_tril: Any = None) -> list[sg.Tensor]:
         if loc is None and scale_tril is None:
@@ -197,13 +235,16 @@ class MultivariateNormalTriL(MultivariateNormal):
 class MultivariateNormalFullCovariance(MultivariateNormalTriL):
     """Vectors of a covariance that is given; it must be symmetric and positive definite."""
 
+    _MORE = 1
+
     def _build(self, loc: Any = None, covariance_matrix: Any = None) -> list[sg.Tensor]:
         return super()._build(loc, None if covariance_matrix is None else sg.cholesky(covariance_matrix))
 
 
 @RegisterKL(MultivariateNormal, MultivariateNormal)
 def _kl_normal_vectors(a: MultivariateNormal, b: MultivariateNormal, name: str | None = None) -> Any:
-    with sg.name_scope(name, "kl_mvn", a._graph_parents + b._graph_parents):
+    scope = sg.name_scope(name, "kl_mvn", a._graph_parents + b._graph_parents)
+    with counted_divergence(a, b), scope:
         apart = sg.reduce_sum(sg.square(b.scale.solve(a._mean() - b._mean())), axis=-1)
         if isinstance(a.scale, DiagonalScale) and isinstance(b.scale, DiagonalScale):
             wide = sg.reduce_sum(sg.square(a.scale.rows() / b.scale.rows()), axis=-1)

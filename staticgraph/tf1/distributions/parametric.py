@@ -7,6 +7,8 @@ from typing import Any, ClassVar, TypeVar
 
 from staticgraph.building.read_only import read_only
 from staticgraph.building.signatures import arguments, parameters_of
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import (
     FULLY_REPARAMETERIZED,
@@ -37,6 +39,12 @@ class Parametric(Distribution):
         The dtype of samples is that of the last one, if `_build` sets no `_dtype`.
         """
         raise NotImplementedError
+
+    def _operations(self, values: list[Any]) -> int | None:
+        """Return the number of operations by which TensorFlow makes the distribution, or None for as many as
+        here. `values` are the arguments of `_build`.
+        """
+        return None
 
 
 class OfVectors(Parametric):
@@ -69,10 +77,15 @@ def constructed(cls: T) -> T:
         *values, validate_args, allow_nan_stats, name = given
         with sg.name_scope(name, values=values) as scope:
             self._validate_args = validate_args
+            graph = get_default_graph()
+            start = op_count(graph)
             parents = self._build(*values)
         dtype = self._dtype or parents[-1].dtype
         kind = self._REPARAMETERIZATION
         Distribution.__init__(self, dtype, kind, validate_args, allow_nan_stats, None, parents, scope)
+        made = self._operations(values)
+        if made is not None:
+            set_op_count(graph, start + made)
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     cls.__init__ = __init__  # type: ignore[method-assign]

@@ -37,7 +37,8 @@ class Uniform(Parametric):
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         shape = sg.concat([[n], self.batch_shape_tensor()], 0)
-        return self._low + self.range() * sg.random_uniform(shape, dtype=self.dtype, seed=seed)
+        drawn = sg.random_uniform(shape, dtype=self.dtype, seed=seed)
+        return self._low + self.range() * drawn
 
     def _prob(self, x: Any) -> Any:
         inside = sg.where_v2((x < self._low) | (x >= self._high), sg.zeros_like(x), sg.ones_like(x))

@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 import staticgraph as sg
+from staticgraph.building.operation_counts import constants, counts_as
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.nn.rnn_step import swapped, where_rows
 
 
+def _counted(
+    inputs: Any, of_one: int, known: int, open_time: int, *others: Any
+) -> AbstractContextManager[None]:
+    """Return a context whose operations count as TensorFlow's for scores [batch, time, tags].
+
+    Args:
+        inputs: The scores.
+        of_one: The number of operations for one point in time.
+        known: The number for a known number of points in time, of which there are several.
+        open_time: The number if there is no telling how many there are.
+        others: The other arguments: TensorFlow makes a constant of each that is no tensor.
+    """
+    time = sg.TensorShape(inputs.shape).with_rank_at_least(2)[1].value
+    count = open_time if time is None else of_one if time == 1 else known
+    return counted_as(get_default_graph(), count + constants(*others))
+
+
+def _open_batch(inputs: sg.Tensor, known: int, open_batch: int) -> int:
+    """Return `open_batch` if the number of sequences is not known, else `known`."""
+    return open_batch if inputs.shape[0].value is None else known
+
+
+@counts_as(54, "tag_indices", "sequence_lengths", "inputs")
 def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> sg.Tensor:
     """The sum of `inputs` [batch, time, tags] at the tags [batch, time] of each sequence."""
     inputs, tags = sg.convert_to_tensor(inputs), sg.to_int32(tag_indices)
@@ -18,6 +45,7 @@ def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> sg.
     return sg.reduce_sum(sg.squeeze(scores, [2]) * mask, 1)
 
 
+@counts_as(41, "tag_indices", "sequence_lengths", "transition_params")
 def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> sg.Tensor:
     """The sum of the scores of each tag with the next, which are `transition_params` [tags, tags]."""
     transitions, tags = sg.convert_to_tensor(transition_params), sg.to_int32(tag_indices)
@@ -31,8 +59,11 @@ def crf_sequence_score(
     inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any
 ) -> sg.Tensor:
     """The score of tags [batch, time]: the unary and the binary one, without what comes after the ends."""
-    unary = crf_unary_score(tag_indices, sequence_lengths, inputs)
-    return unary + crf_binary_score(tag_indices, sequence_lengths, transition_params)
+    inputs = sg.convert_to_tensor(inputs)
+    with _counted(inputs, 21, 99, 133, tag_indices, sequence_lengths, transition_params):
+        unary = crf_unary_score(tag_indices, sequence_lengths, inputs)
+        score: sg.Tensor = unary + crf_binary_score(tag_indices, sequence_lengths, transition_params)
+    return score
 
 
 def _rounds(inputs: Any, sequence_lengths: Any, arrays: Any, step: Any) -> tuple[sg.Tensor, Any]:
@@ -55,14 +86,20 @@ def _rounds(inputs: Any, sequence_lengths: Any, arrays: Any, step: Any) -> tuple
 
 def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> sg.Tensor:
     """The logarithm of the sum of `exp(score)` over all tags [batch]; 0 for empty sequences."""
-    transitions = sg.expand_dims(sg.convert_to_tensor(transition_params), 0)
+    inputs = sg.convert_to_tensor(inputs)
+    known, open_time = _open_batch(inputs, 163, 173), _open_batch(inputs, 195, 206)
+    cast = isinstance(sequence_lengths, sg.Tensor) and sequence_lengths.dtype is not sg.int32
+    count_more(get_default_graph(), cast)
+    with _counted(inputs, 25, known, open_time, sequence_lengths, transition_params):
+        transitions = sg.expand_dims(sg.convert_to_tensor(transition_params), 0)
 
-    def step(scores: sg.Tensor, row: sg.Tensor, arrays: Any, *_: Any) -> Any:
-        return row + sg.reduce_logsumexp(sg.expand_dims(scores, 2) + transitions, 1), arrays
+        def step(scores: sg.Tensor, row: sg.Tensor, arrays: Any, *_: Any) -> Any:
+            return row + sg.reduce_logsumexp(sg.expand_dims(scores, 2) + transitions, 1), arrays
 
-    scores, _ = _rounds(inputs, sequence_lengths, (), step)
-    norm = sg.reduce_logsumexp(scores, 1)
-    return sg.where(sg.less_equal(sequence_lengths, 0), sg.zeros_like(norm), norm)
+        scores, _ = _rounds(inputs, sequence_lengths, (), step)
+        norm = sg.reduce_logsumexp(scores, 1)
+        made: sg.Tensor = sg.where(sg.less_equal(sequence_lengths, 0), sg.zeros_like(norm), norm)
+    return made
 
 
 def crf_multitag_sequence_score(
@@ -117,6 +154,14 @@ def crf_log_likelihood(
 def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) -> tuple[sg.Tensor, sg.Tensor]:
     """The tags with the greatest score [batch, time], 0 after the ends, and that score [batch]."""
     potentials = sg.convert_to_tensor(potentials)
+    known, open_time = _open_batch(potentials, 271, 291), _open_batch(potentials, 291, 313)
+    with _counted(potentials, 11, known, open_time, transition_params, sequence_length):
+        return _decoded(potentials, transition_params, sequence_length)
+
+
+def _decoded(
+    potentials: sg.Tensor, transition_params: Any, sequence_length: Any
+) -> tuple[sg.Tensor, sg.Tensor]:
     transitions = sg.expand_dims(sg.convert_to_tensor(transition_params), 0)
     lengths = sg.to_int32(sequence_length)
     count, tags = sg.shape(potentials)[1], sg.shape(potentials)[2]

@@ -8,6 +8,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.nn.rnn_cell import LSTMStateTuple
 from staticgraph.nn.rnn_step import swapped
 from staticgraph.tf1.compat.rnn.recurrent_cells import LSTMBlockCell
@@ -85,8 +86,23 @@ class LSTMBlockFusedCell(FusedRNNCell):
         if initial_state is not None:
             initial_state = LSTMStateTuple(*initial_state)
         self._cell._open_scope(scope)  # a new name for each layer, which the loop's scope would forget
+        steps = sg.stack(inputs) if isinstance(inputs, list) else sg.convert_to_tensor(inputs)
+        if self._cell.dtype is None:
+            self._cell.dtype = steps.dtype
+        with self._cell._opened(steps.shape[1:]):
+            pass  # the variables are made before all else, as in TensorFlow
+        count = self._operations(steps, initial_state is not None, sequence_length is not None)
         run = FusedRNNCellAdaptor(self._cell, use_dynamic_rnn=True)
-        return run(inputs, initial_state, dtype, sequence_length, sg.get_variable_scope())
+        with counted_as(steps.graph, count):
+            return run(inputs, initial_state, dtype, sequence_length, sg.get_variable_scope())
+
+    def _operations(self, steps: sg.Tensor, has_state: bool, has_lengths: bool) -> int:
+        """Return the number of operations that TensorFlow makes besides the variables."""
+        time, batch = steps.shape[:2].as_list()
+        sizes = (9 if time is None else 0) + (5 if batch is None else 0)
+        lengths = (27 if batch is None else 29) if has_lengths else 0
+        zeros = 0 if has_state else 3 + (batch is None)
+        return 12 + sizes + lengths + zeros - (1 if self._cell._use_peepholes else 0)
 
 
 class TimeReversedFusedRNN(FusedRNNCell):

@@ -6,6 +6,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.nn.rnn_cell import GRUCell, LSTMCell, LSTMStateTuple
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, OfUnits
 from staticgraph.state.initializers import Zeros
@@ -52,6 +53,10 @@ class LSTMBlockCell(LSTMCell):
             num_units, use_peephole, cell_clip, forget_bias=forget_bias, reuse=reuse, name=name, dtype=dtype
         )
 
+    def call(self, inputs: sg.Tensor, state: Any) -> tuple[sg.Tensor, Any]:
+        with counted_as(inputs.graph, 1 if self._use_peepholes else 2):  # zeros in place of peepholes
+            return super().call(inputs, state)
+
 
 class GRUBlockCell(GRUCell):
     """`GRUCell` with other names of variables. `cell_size` is an old name."""
@@ -69,6 +74,10 @@ class GRUBlockCell(GRUCell):
         if (num_units is None) == (cell_size is None):
             raise misuse(ValueError, "give either num_units or, by its old name, cell_size")
         super().__init__(num_units or cell_size or 0, reuse=reuse, name=name)
+
+    def call(self, inputs: sg.Tensor, state: Any) -> tuple[sg.Tensor, Any]:
+        with counted_as(inputs.graph, 1):
+            return super().call(inputs, state)
 
 
 class GRUBlockCellV2(GRUBlockCell):

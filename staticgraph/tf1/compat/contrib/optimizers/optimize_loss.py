@@ -18,6 +18,7 @@ OPTIMIZER_CLS_NAMES: dict[str, Callable[..., Any]] = {
     "SGD": sg.train.GradientDescentOptimizer,
 }
 OPTIMIZER_SUMMARIES = ["learning_rate", "loss", "gradients", "gradient_norm", "global_gradient_norm"]
+_USUAL_SUMMARIES = ["loss", "learning_rate", "global_gradient_norm"]
 
 Pairs = list[tuple[Any, Any]]
 
@@ -45,14 +46,16 @@ def optimize_loss(
     `gradient_multipliers` maps variables or their names to factors. `update_ops` run first, by default those
     of the collection UPDATE_OPS. ValueError for what is none of these, and for a negative learning rate.
 
-    `summaries` may name some of OPTIMIZER_SUMMARIES; none is written.
+    `summaries` names some of OPTIMIZER_SUMMARIES, by default the loss, the learning rate, if
+    `learning_rate_decay_fn` gives it, and the global norms of gradients, before they are clipped and after.
     """
     loss = sg.convert_to_tensor(loss)
     if loss.shape.ndims not in (0, None):
         raise misuse(ValueError, f"optimize_loss: the loss must be a number, not of shape {loss.shape}")
     if global_step is None:
         global_step = sg.train.get_global_step()
-    for wanted in summaries or ():
+    wanted_summaries = _USUAL_SUMMARIES if summaries is None else summaries
+    for wanted in wanted_summaries:
         if wanted not in OPTIMIZER_SUMMARIES:
             _refuse(f"there is no summary {wanted!r}; there are {', '.join(OPTIMIZER_SUMMARIES)}")
     with sg.variable_scope(name, "OptimizeLoss", [loss, global_step]):
@@ -65,6 +68,8 @@ def optimize_loss(
             if global_step is None:
                 _refuse("learning_rate_decay_fn needs a global_step")
             rate = learning_rate_decay_fn(rate, global_step)
+            if "learning_rate" in wanted_summaries:
+                sg.summary.scalar("learning_rate", rate)
         made = _optimizer(optimizer, rate)
         trained = sg.trainable_variables() if variables is None else variables
         pairs = made.compute_gradients(loss, trained)
@@ -72,7 +77,13 @@ def optimize_loss(
             pairs = [(_noisy(grad, gradient_noise_scale), var) for grad, var in pairs]
         if gradient_multipliers is not None:
             pairs = [(_multiplied(grad, var, gradient_multipliers), var) for grad, var in pairs]
+        _summarize_global_norm("gradient_norm", pairs, wanted_summaries)
         pairs = _clipped(pairs, clip_gradients)
+        if "loss" in wanted_summaries:
+            sg.summary.scalar("loss", loss)
+        _summarize_gradients(pairs, wanted_summaries)
+        if clip_gradients is not None:
+            _summarize_global_norm("clipped_gradient_norm", pairs, wanted_summaries)
         step = made.apply_gradients(pairs, global_step if increment_global_step else None, name="train")
         with sg.control_dependencies([step]):
             return sg.identity(loss)
@@ -125,6 +136,22 @@ def _multiplied(grad: Any, var: Any, multipliers: Any) -> Any:
     if isinstance(grad, sg.IndexedSlices):
         return sg.IndexedSlices(grad.values * factor, grad.indices, grad.dense_shape)
     return grad * sg.cast(factor, grad.dtype)
+
+
+def _summarize_global_norm(name: str, pairs: Pairs, wanted: Sequence[str]) -> None:
+    if "global_gradient_norm" in wanted or "gradient_norm" in wanted:
+        sg.summary.scalar(f"global_norm/{name}", sg.global_norm([grad for grad, _ in pairs]))
+
+
+def _summarize_gradients(pairs: Pairs, wanted: Sequence[str]) -> None:
+    """Write the gradient of each variable as a histogram, and its norm, as far as they are wanted."""
+    for grad, var in pairs:
+        values = grad.values if isinstance(grad, sg.IndexedSlices) else grad
+        name = var.name.replace(":", "_")
+        if values is not None and "gradients" in wanted:
+            sg.summary.histogram(f"gradients/{name}", values)
+        if values is not None and "gradient_norm" in wanted:
+            sg.summary.scalar(f"gradient_norm/{name}", sg.global_norm([values]))
 
 
 def _clipped(pairs: Pairs, clip_gradients: Any) -> Pairs:
