@@ -248,3 +248,47 @@ def test_a_benchmark_reports(capsys):
         result = Bench().run_op_benchmark(sess, tf.constant(1.0), min_iters=3, name="one")
     assert (result["iters"], result["name"]) == (3, "one")
     assert capsys.readouterr().out.startswith("one iters=3 wall_time=")
+
+
+def test_switch_and_merge_choose_a_branch_as_tensorflow_does():
+    """TensorFlow 1.15.5 gives these numbers."""
+    from staticgraph.tf1.compat.legacy.switches import merge, switch
+
+    assert tf.python.ops.control_flow_ops.merge is merge
+    with tf.Graph().as_default():
+        x, number = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.int32, [])
+        chosen = merge([switch(x, tf.equal(number, case))[1] * (case + 1) for case in range(3)])
+        [slope] = tf.gradients(chosen[0], x)
+        before, after = switch(x, number > 0)
+        made, index = merge([before * 2, after + 1])
+        assert made.shape.as_list() == [None, 3] and chosen._fields == ("output", "value_index")
+        ones = np.ones([1, 3], np.float32)
+        with tf.Session() as session:
+            for case in range(3):
+                found = session.run([*chosen, slope, made, index], {x: ones, number: case})
+                assert [each.ravel()[0] for each in found] == [case + 1, case, case + 1, 2, int(case > 0)]
+    with pytest.raises(ValueError, match="none of them may be None"):
+        merge([None])
+
+
+def test_matrices_of_derivatives_are_those_of_tensorflow():
+    """TensorFlow 1.15.5 gives these numbers."""
+    gradients = tf.python.ops.parallel_for.gradients
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 3])
+        weights = tf.constant(np.arange(6.0).reshape(3, 2) / 10, tf.float32)
+        apart, y = tf.constant(1.0), tf.tanh(tf.matmul(x, weights))
+        of_x, of_nothing = gradients.jacobian(y, [x, apart])
+        of_examples = gradients.batch_jacobian(y, x)
+        assert of_nothing is None and of_x.shape.as_list() == [None, 2, None, 3]
+        assert gradients.batch_jacobian(y, tf.zeros([5, 2])) is None
+        with tf.Session() as session:
+            whole, parts = session.run([of_x, of_examples], {x: [[0.1, 0.2, 0.3], [1, 0, -1]]})
+    recorded = [
+        [[0.0, 0.1950, 0.3899], [0.0953, 0.2859, 0.4766]],
+        [[0.0, 0.1711, 0.3423], [0.0856, 0.2567, 0.4278]],
+    ]
+    np.testing.assert_allclose(parts, recorded, atol=6e-5)
+    for at, other in ((0, 1), (1, 0)):
+        np.testing.assert_allclose(whole[at, :, at], recorded[at], atol=6e-5)
+        np.testing.assert_array_equal(whole[at, :, other], 0)
