@@ -316,6 +316,7 @@ class Dataset:
             cycle=cycle,
             block=number(block_length),
         )
+        count_parameters(*() if num_parallel_calls is None else (num_parallel_calls,))
         return Dataset(node, self._options)
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:

@@ -26,7 +26,11 @@ from staticgraph.tf1.data.file_datasets import CsvDataset
 from staticgraph.tf1.data.function import scalar_type
 from staticgraph.tf1.data.iterators import only_element
 from staticgraph.tf1.data.mixing import choose_from_datasets, sample_from_datasets
-from staticgraph.tf1.data.operation_counts import SHUFFLED_AND_REPEATED, count_parameters
+from staticgraph.tf1.data.operation_counts import (
+    INTERLEAVED_IN_PARALLEL,
+    SHUFFLED_AND_REPEATED,
+    count_parameters,
+)
 from staticgraph.tf1.data.options import DistributeOptions, OptimizationOptions, ThreadingOptions
 from staticgraph.tf1.data.structure import Nested, leaves, map_leaves, relaxed
 from staticgraph.tf1.data.threads import AUTOTUNE
@@ -91,7 +95,12 @@ def map_and_batch(
     calls = num_parallel_calls
     if num_parallel_batches is not None:
         calls = number(num_parallel_batches) * number(batch_size)
-    return lambda dataset: dataset.map(map_func, calls).batch(batch_size, drop_remainder)
+
+    def transform(dataset: Dataset) -> Dataset:
+        count_more(get_default_graph(), 0 if calls is None else -1)  # TensorFlow makes one step of both
+        return dataset.map(map_func, calls).batch(batch_size, drop_remainder)
+
+    return transform
 
 
 map_and_batch_with_legacy_function = map_and_batch
@@ -128,7 +137,12 @@ def parallel_interleave(
     prefetch_input_elements: Any = None,
 ) -> Transformation:
     """`interleave`. The order is always the same, also where `sloppy` allows others."""
-    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
+
+    def transform(dataset: Dataset) -> Dataset:
+        count_more(get_default_graph(), INTERLEAVED_IN_PARALLEL)
+        return dataset.interleave(map_func, cycle_length, block_length)
+
+    return transform
 
 
 def unbatch() -> Transformation:
@@ -289,6 +303,7 @@ def bucket_by_sequence_length(
                 wanted = map_leaves(lambda part, shape: _filled(shape, top), dataset.node.structure, shapes)
             return window.padded_batch(size, wanted, padding_values, drop_remainder)
 
+        count_more(get_default_graph(), 1)  # the sizes of batches
         return dataset.apply(group_by_window(bucket_of, batch, window_size_func=size_of))
 
     return transform

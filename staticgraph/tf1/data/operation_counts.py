@@ -19,13 +19,16 @@ NAMES_COUNTED = 6  # for a buffer that holds all of them
 
 SHUFFLED_AND_REPEATED = 8  # beyond a repetition: the seeds, the second of which is compared with 0
 _SHUFFLED = 3  # the operation and two seeds, after the size of the buffer
+_OF_ROWS = 8  # options of a file of columns, without the defaults of these
+INTERLEAVED_IN_PARALLEL = 3  # beyond a step that interleaves: options of buffers
 _SHUFFLED_BY_SEED = 10  # the second seed is compared with 0
 
 _OPERATIONS = {  # of a step all of whose parameters are Python's
     "Batched": 3, "Cached": 2, "CachedInFile": 2, "Concatenated": 1, "Counter": 4, "Filtered": 1,
-    "FixedLength": 4, "FlatMapped": 1, "Generated": 3, "Interleaved": 3, "Lines": 4, "Mapped": 1,
-    "Matching": 15, "PaddedBatched": 5, "ParallelMapped": 2, "Prefetched": 2, "Range": 4, "Records": 4,
-    "Repeat": 2, "Shard": 3, "Skip": 2, "Take": 2, "Unbatched": 2, "Unfailing": 1, "Windowed": 5, "Zipped": 1,
+    "FixedLength": 4, "FlatMapped": 1, "Generated": 3, "Grouped": 1, "Interleaved": 3, "Lines": 4,
+    "Mapped": 1, "Matching": 15, "PaddedBatched": 3, "ParallelMapped": 2, "Prefetched": 2, "Range": 4,
+    "Records": 4, "Repeat": 2, "Shard": 3, "Skip": 2, "Take": 2, "Unbatched": 2, "Unfailing": 1,
+    "Windowed": 5, "Zipped": 1,
 }  # fmt: skip
 
 
@@ -42,7 +45,10 @@ def count_operations(node: Any) -> None:
     elif kind in _OPERATIONS:
         given = [getattr(node, name, None) for name in ("count", "size", "index", "start", "stop", "step")]
         tensors = sum(isinstance(value, Tensor) for value in given)
-        count_more(get_default_graph(), _OPERATIONS[kind] - tensors)
+        columns = 2 * len(node.shapes) if kind == "PaddedBatched" else 0  # a shape and a padding for each
+        count_more(get_default_graph(), _OPERATIONS[kind] + columns - tensors)
+    elif kind == "Rows":
+        count_more(get_default_graph(), _OF_ROWS + len(node.types))
 
 
 def count_parameters(*values: Any) -> None:

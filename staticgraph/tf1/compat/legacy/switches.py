@@ -83,8 +83,8 @@ def merge(inputs: Sequence[Any], name: str | None = None) -> Merge:
         with counted_as(graph, 1):
             made, index = tensors[-1], sg.constant(len(tensors) - 1)
             for at in reversed(range(len(tensors) - 1)):
-                sides = (tensors[at], sg.constant(at)), (made, index)
-                made, index = sg.cond(_taken(tensors[at]), *map(_returning, sides))
+                this, other = _returning((tensors[at], sg.constant(at))), _returning((made, index))
+                made, index = sg.cond(_taken(tensors[at]), this, other)
     return Merge(made, index)
 
 
