@@ -27,7 +27,6 @@ from staticgraph.compiler.graph.recording.op_count import (
 )
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import show_public_names
-from staticgraph.linear_algebra.einsum_steps import count_of_steps, einsum_steps, has_steps
 from staticgraph.linear_algebra.matrix_functions import (
     expm,
     lu,
@@ -229,6 +228,12 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
         raise misuse(
             TypeError, f"einsum has no argument {next(iter(kwargs))}; it has equation, the operands and name"
         )
+    from staticgraph.linear_algebra.einsum_steps import (  # few programs need it
+        count_of_steps,
+        einsum_steps,
+        has_steps,
+    )
+
     with name_scope(name, "einsum", list(inputs)):
         if not inputs:
             raise misuse(ValueError, f"einsum({equation!r}) has no operands", "einsum(equation, x, y)")

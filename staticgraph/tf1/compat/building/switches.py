@@ -43,7 +43,7 @@ def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> 
         A pair of tensors: the output for False, then the output for True.
 
     >>> import staticgraph as sg
-    >>> from staticgraph.tf1.compat.legacy.switches import merge, switch
+    >>> from staticgraph.tf1.compat.building.switches import merge, switch
     >>> x = sg.placeholder(sg.float32, [])
     >>> negative, positive = switch(x, x > 0)
     >>> y, _ = merge([-negative, positive])

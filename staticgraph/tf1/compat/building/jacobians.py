@@ -25,7 +25,7 @@ def jacobian(output: Any, inputs: Any, use_pfor: bool = True, parallel_iteration
         that `output` does not depend on.
 
     >>> import staticgraph as sg
-    >>> from staticgraph.tf1.compat.legacy.jacobians import jacobian
+    >>> from staticgraph.tf1.compat.building.jacobians import jacobian
     >>> x = sg.constant([1.0, 2.0, 3.0])
     >>> sg.Session().run(jacobian(x[:2] ** 2, x)).tolist()
     [[2.0, 0.0, 0.0], [0.0, 4.0, 0.0]]
@@ -63,7 +63,7 @@ def batch_jacobian(
         ValueError: If the two are known to have different numbers of examples.
 
     >>> import staticgraph as sg
-    >>> from staticgraph.tf1.compat.legacy.jacobians import batch_jacobian
+    >>> from staticgraph.tf1.compat.building.jacobians import batch_jacobian
     >>> x = sg.constant([[1.0, 2.0], [3.0, 4.0]])
     >>> sg.Session().run(batch_jacobian(x * x, x)).tolist()
     [[[2.0, 0.0], [0.0, 4.0]], [[6.0, 0.0], [0.0, 8.0]]]
