@@ -230,6 +230,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
         raise misuse(
             TypeError, f"einsum has no argument {next(iter(kwargs))}; it has equation, the operands and name"
         )
+
     with name_scope(name, "einsum", list(inputs)):
         if not inputs:
             raise misuse(ValueError, f"einsum({equation!r}) has no operands", "einsum(equation, x, y)")

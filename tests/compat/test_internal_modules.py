@@ -252,7 +252,7 @@ def test_a_benchmark_reports(capsys):
 
 def test_switch_and_merge_choose_a_branch_as_tensorflow_does():
     """TensorFlow 1.15.5 gives these numbers."""
-    from staticgraph.tf1.compat.legacy.switches import merge, switch
+    from staticgraph.tf1.compat.building.switches import merge, switch
 
     assert tf.python.ops.control_flow_ops.merge is merge
     with tf.Graph().as_default():
