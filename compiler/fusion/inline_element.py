@@ -109,7 +109,7 @@ def _template(
 
 def widened(value: Expr) -> Expr:
     """`value` with sums and products over 16-bit floats kept in float32 until they are complete."""
-    if not any(isinstance(e, Reduce) for e in walk(value)):
+    if Reduce not in map(type, walk(value)):
         return value
     done: dict[Expr, Expr] = {}
     for e in walk(value):
