@@ -145,7 +145,7 @@ MODULES = {
     ),
     "a model of Keras": (390, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
     "the program of README.md": (
-        365,
+        366,
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
         "code = re.search(r'```python\\n(.*?)```', text, re.S)[1].replace('range(500)', 'range(1)');"
         "exec(code.replace('print(', 'str(')); print(len(ours()))",
@@ -155,7 +155,7 @@ MODULES = {
 
 # Calls of functions of this package in the first run of a small graph, imports included, and their files.
 # Raise neither without a reason.
-MOST_CALLS, MOST_FILES = 4_872, 156  # one file more where vectors have less than 512 bits
+MOST_CALLS, MOST_FILES = 4_887, 156  # one file more where vectors have less than 512 bits
 CALLS = f"""
 import staticgraph as sg
 x = sg.placeholder('float32', [4, 3])
