@@ -77,13 +77,13 @@ def region_of(
         return abi.PhaseWork(tuple(unit(*u) for u in p.units), p.chunks)
 
     estimates = [_picoseconds(each) for each in work]
-    time = total(estimates)
+    time = total(estimates) if is_open(estimates) else sum(estimates)
     before, made = (
         abi.RegionSegment(
             tuple(tuple(map(part, parts)) for parts in some),
             schedule.cost,
             time=time // 1000 if is_open((time,)) else None,
-            phase_times=tuple(total(map(estimates.__getitem__, _tasks_of(parts))) for parts in some),
+            phase_times=tuple(sum(map(estimates.__getitem__, _tasks_of(parts))) for parts in some),
         )
         for some in (schedule.before, schedule.phases)
     )

@@ -149,8 +149,7 @@ class Fusion:
 
 def amount(nodes: Iterable[Node]) -> int:
     """Return the number of nodes, as it is compared with the limit."""
-    inputs = [len(node.inputs) for node in nodes]
-    return len(inputs) + sum([n // _USUAL_INPUTS - 1 for n in inputs if n >= 2 * _USUAL_INPUTS])
+    return sum([1 if (n := len(node.inputs)) < 2 * _USUAL_INPUTS else n // _USUAL_INPUTS for node in nodes])
 
 
 def is_alias(node: Node) -> bool:

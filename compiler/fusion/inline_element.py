@@ -76,7 +76,9 @@ def template(node: Node) -> Template:
 @lru_cache(TEMPLATE_LIMIT)
 def _of_any_size(type: TensorType) -> TensorType:
     """A type with the axes of size one of another one. Which other sizes there are is of no account."""
-    return TensorType(type.dtype, tuple([1 if same(n, 1) else 2 for n in type.static_shape]))
+    return TensorType(
+        type.dtype, tuple([1 if n.__class__ is int and n == 1 else 2 for n in type.static_shape])
+    )
 
 
 def _answers(*types: TensorType) -> Answer | None:

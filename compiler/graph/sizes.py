@@ -323,10 +323,16 @@ def at_least(size: AnySize, least: int) -> AnySize:
 
 def total(sizes: Iterable[AnySize]) -> AnySize:
     """Return the sum of many sizes, whose terms are put in order once."""
-    terms: dict[Monomial, int] = {}
+    known, terms = 0, dict[Monomial, int]()
     for size in sizes:
-        for monomial, factor in terms_of(size).items():
+        if not isinstance(size, Size):
+            known += size
+            continue
+        for monomial, factor in size.terms.items():
             terms[monomial] = terms.get(monomial, 0) + factor
+    if not terms:
+        return known
+    terms[()] = terms.get((), 0) + known
     return made(terms)
 
 

@@ -172,7 +172,8 @@ def _sum(node: Scalar) -> Expr:
 
 def _folded(op: str, a: Expr, b: Expr) -> Expr | None:
     """The simplest form of a sum such as `1*i` or `i + 0`, as most are; None of others."""
-    x, y = [e.value if type(e) is Const else None for e in (a, b)]
+    x = a.value if type(a) is Const else None
+    y = b.value if type(b) is Const else None
     if op == "mul" and 0 in (x, y):
         return Const(0, int64)
     if x is not None and y is not None:
