@@ -110,15 +110,18 @@ def _task(work: Work, places: Places) -> phases.Task:
             spans = [
                 span_of(ref, b.size * b.dtype.size, places) for ref, b in zip(args, buffers, strict=True)
             ]
-            ahead = takewhile(lambda reads: reads is not None, (phase.reads for phase in kernel.phases))
+            read, written = list[phases.ByteSpan](), list[phases.ByteSpan]()
+            for span, buffer in zip(spans, buffers, strict=True):
+                (written if buffer.written else read).extend(span)
+            ahead = takewhile(lambda reads: reads is not None, [phase.reads for phase in kernel.phases])
             return phases.Task(
-                tuple(phase.most for phase in kernel.phases),
+                tuple([phase.most for phase in kernel.phases]),
                 kernel.cost,
-                tuple(chain(*(span for span, b in zip(spans, buffers, strict=True) if not b.written))),
-                tuple(chain(*(span for span, b in zip(spans, buffers, strict=True) if b.written))),
+                tuple(read),
+                tuple(written),
                 kernel.shared_bytes,
                 tuple(tuple(chain(*(spans[n] for n in reads or ()))) for reads in ahead),
-                is_open(phase.chunks for phase in kernel.phases),
+                is_open([phase.chunks for phase in kernel.phases]),
             )
         case Copy(target, source, size), _:
             read, written = (span_of(ref, size, places) for ref in (source, target))

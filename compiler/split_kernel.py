@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import chain
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.kernel.lower_reductions import Placer
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import Chunked, chunked
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel
+from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.lower.program import Loops
 
 _KEPT = 64  # kernels, at most: those of one class are looked at before the first of them is written
@@ -40,16 +41,14 @@ def adds_in_chunks(work: Loops, vector_bytes: int) -> bool:
 
 def _rows(work: Loops) -> Kernel:
     """Return nests over elements as loops."""
-    return stages.report("row_schedule", work, _placed(work, dict(work.buffers)))
+    buffers = dict(work.buffers)
+    if work.rows:
+        from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows  # few kernels have rows
 
-
-def _placed(work: Loops, buffers: dict[str, Buffer]) -> Kernel:
-    if not work.rows:
-        placer = Placer()
-        return Kernel("loops", buffers, tuple([s for nest in work.nests for s in placer.nest(nest)]))
-    from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
-
-    return place_rows("loops", buffers, work.rows, work.nests, work.sums)
+        made = place_rows("loops", buffers, work.rows, work.nests, work.sums)
+    else:
+        made = Kernel("loops", buffers, tuple(chain.from_iterable(map(Placer().nest, work.nests))))
+    return stages.report("row_schedule", work, made)
 
 
 def _split(kernel: Kernel, vector_bytes: int) -> Chunked:
