@@ -124,8 +124,8 @@ def _task(work: Work, places: Places) -> phases.Task:
                 is_open([phase.chunks for phase in kernel.phases]),
             )
         case Copy(target, source, size), _:
-            read, written = (span_of(ref, size, places) for ref in (source, target))
-            return phases.Task((1,), estimate(size) * CPU.copied_byte_ns, read, written)
+            taken, given = (span_of(ref, size, places) for ref in (source, target))
+            return phases.Task((1,), estimate(size) * CPU.copied_byte_ns, taken, given)
     raise AssertionError(work)
 
 
