@@ -40,15 +40,17 @@ def adds_in_chunks(work: Loops, vector_bytes: int) -> bool:
 
 
 def _rows(work: Loops) -> Kernel:
+    return stages.report("row_schedule", work, _placed(work))
+
+
+def _placed(work: Loops) -> Kernel:
     """Return nests over elements as loops."""
     buffers = dict(work.buffers)
-    if work.rows:
-        from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows  # few kernels have rows
+    if not work.rows:
+        return Kernel("loops", buffers, tuple(chain.from_iterable(map(Placer().nest, work.nests))))
+    from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows  # few kernels have rows
 
-        made = place_rows("loops", buffers, work.rows, work.nests, work.sums)
-    else:
-        made = Kernel("loops", buffers, tuple(chain.from_iterable(map(Placer().nest, work.nests))))
-    return stages.report("row_schedule", work, made)
+    return place_rows("loops", buffers, work.rows, work.nests, work.sums)
 
 
 def _split(kernel: Kernel, vector_bytes: int) -> Chunked:

@@ -145,7 +145,7 @@ def halved(kernel):
 @pytest.mark.parametrize("stage", ["row_schedule", "unroll_and_jam", "peel"])
 def test_a_wrong_stage_is_named(stage, monkeypatch, rng):
     place, wrong = {
-        "row_schedule": ("staticgraph.compiler.generate._placed", lambda made: halved(made)),
+        "row_schedule": ("staticgraph.compiler.split_kernel._placed", lambda made: halved(made)),
         "unroll_and_jam": ("staticgraph.compiler.kernel.schedule_cpu.unroll_and_jam.jam", halved_body),
         "peel": ("staticgraph.compiler.generate.align", halved_body),
     }[stage]
