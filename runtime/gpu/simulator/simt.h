@@ -58,13 +58,18 @@ struct Thread {
   void* stack = nullptr;    // its stack pointer, while others run
   alignas(16) unsigned char brought[16], received[16];
   unsigned copies = 0, groups = 0;         // that it has asked for and not awaited
-  unsigned ends[MOST_COPIES];              // the copies before the end of each group
+};
+
+// Of each thread; apart from it, as most kernels copy nothing, and memory that nobody touches is none.
+struct Copies {
+  unsigned ends[MOST_COPIES];  // the copies before the end of each group
   Copy copy[MOST_COPIES];
 };
 
 struct SharedSite { unsigned launch = 0; unsigned char* start = nullptr; };
 
 static Thread threads[MOST_THREADS];
+static Copies copies_of[MOST_THREADS];
 static Thread* thread = threads;  // the one that runs
 static dim3 block_extents, grid_extents;
 static unsigned count;            // threads of a block
@@ -474,22 +479,23 @@ static inline void copy_later(void* to, const void* from, unsigned size, unsigne
   const Copy c{to, from, size, zeros};
   if (schedule & 1) return do_copy(c);
   if (t.copies == MOST_COPIES) return fail("a thread has more than %zu copies on their way", MOST_COPIES);
-  t.copy[t.copies++] = c;
+  copies_of[t.number].copy[t.copies++] = c;
 }
 
 static inline void close_copies() {
   Thread& t = *thread;
   if (t.groups == MOST_COPIES) return fail("a thread has more than %zu groups of copies on their way", MOST_COPIES);
-  t.ends[t.groups++] = t.copies;
+  copies_of[t.number].ends[t.groups++] = t.copies;
 }
 
 static inline void await_copies(unsigned but) {
   Thread& t = *thread;
   if (t.groups <= but) return;
-  const unsigned groups = t.groups - but, done = t.ends[groups - 1];
-  for (unsigned i = 0; i < done; i++) do_copy(t.copy[i]);
-  memmove(t.copy, t.copy + done, (t.copies - done) * sizeof(Copy));
-  for (unsigned i = 0; i < but; i++) t.ends[i] = t.ends[groups + i] - done;
+  auto& [ends, copy] = copies_of[t.number];
+  const unsigned groups = t.groups - but, done = ends[groups - 1];
+  for (unsigned i = 0; i < done; i++) do_copy(copy[i]);
+  memmove(copy, copy + done, (t.copies - done) * sizeof(Copy));
+  for (unsigned i = 0; i < but; i++) ends[i] = ends[groups + i] - done;
   t.copies -= done;
   t.groups = but;
 }
