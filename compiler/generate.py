@@ -1,15 +1,24 @@
-"""The code of one kernel for a processor: that of a product where it is one, loops otherwise."""
+"""One kernel for a processor, from its loops to text: a product where it is one, loops otherwise.
+
+work          loops over the elements of results, in no order
+in_phases     loops in their order, vectorised, and cut into phases of chunks for threads
+generate      the text of each phase; that of a product is by `codegen/gemm/`
+"""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from staticgraph.compiler import split_kernel, stages
+from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm import kernel as llvm
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.kernel.lower_reductions import sum_of_products
+from staticgraph.compiler.kernel.lower_reductions import Placer, sum_of_products
+from staticgraph.compiler.kernel.schedule_cpu.parallelize import Chunked, chunked
+from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
 from staticgraph.compiler.kernel.stmt import Kernel, Loop, LoopKind, Stmt
 from staticgraph.compiler.lower.program import Loops
@@ -20,6 +29,10 @@ if TYPE_CHECKING:
     from staticgraph.compiler.kernel.contraction import Contraction
 
 Search = Callable[["Contraction", CpuTarget], "Choice"]
+# Phases that `adds_in_chunks` made, by the id of the work and the bytes of vectors: it is asked about all
+# kernels that may share code before the first of them is generated.
+_AHEAD: OrderedDict[tuple[int, int], tuple[Loops, Chunked]] = OrderedDict()
+_MOST_AHEAD = 64
 
 
 def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = None) -> abi.KernelCode:
@@ -33,7 +46,7 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
             stages.report("product", work, product)
             choice = NO_CHOICE if search is None or product.sizes else search(product, target)
             return stages.report("print_gemm", product, contraction.emit(product, target, choice))
-    split = split_kernel.split(work, target.vector_bytes)
+    split = in_phases(work, target.vector_bytes)
     width = target.vector_bytes
     begun = split.phases
     if any(_has_loops_in_lanes(p.body) for p in begun):
@@ -54,6 +67,50 @@ def product_of(work: Loops) -> Contraction | None:
     from staticgraph.compiler.kernel.contraction import analyse
 
     return analyse(work.nests[0].domain, work.nests[0].stores, dict(work.buffers))
+
+
+def in_phases(work: Loops | Kernel, vector_bytes: int) -> Chunked:
+    """Return a kernel that is no product in phases, each with its loops in their order."""
+    if not isinstance(work, Loops):
+        return _chunked(work, vector_bytes)
+    kept = _AHEAD.pop((id(work), vector_bytes), None)
+    if kept is not None and kept[0] is work and stages.observation() is None:
+        return kept[1]
+    return _chunked(stages.report("row_schedule", work, _placed(work)), vector_bytes)
+
+
+def adds_in_chunks(work: Loops, vector_bytes: int) -> bool:
+    """Return True if chunks of a kernel have sums of their own. If so, `in_phases` finds the phases made."""
+    with stages.unobserved():
+        placed = _placed(work)
+        made = _chunked(placed, vector_bytes)
+    adds = made.phases[0].shared.keys() != placed.shared.keys()
+    if adds:
+        _AHEAD[id(work), vector_bytes] = work, made
+        while len(_AHEAD) > _MOST_AHEAD:
+            _AHEAD.popitem(last=False)
+    return adds
+
+
+def _placed(work: Loops) -> Kernel:
+    """Return nests over elements as loops."""
+    buffers = dict(work.buffers)
+    if work.rows:
+        from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows  # few kernels have rows
+
+        return place_rows("loops", buffers, work.rows, work.nests, work.sums)
+    return Kernel("loops", buffers, tuple(chain.from_iterable(map(Placer().nest, work.nests))))
+
+
+def _chunked(kernel: Kernel, vector_bytes: int) -> Chunked:
+    if kernel.form is not None:
+        from staticgraph.compiler.lower.routine_forms import with_copies  # few kernels have a form
+
+        kernel = with_copies(kernel)
+    scheduled = schedule(kernel, vector_bytes)
+    made = chunked(scheduled, vector_bytes)
+    stages.report("parallelize", (scheduled,), made.phases)
+    return made
 
 
 def _has_loops_in_lanes(body: tuple[Stmt, ...], inside: bool = False) -> bool:

@@ -1,9 +1,9 @@
-"""Code that kernels of a step share, though they differ in sizes: it is generated and compiled once.
+"""Code of several kernels of a step at once, so that those which differ in sizes share it.
 
     y = x * s for 256 x 32, 1024 x 96 and 64 x 160     ->  one function, called with three pairs of sizes
 
-The results are the same, bit for bit. The sizes of products decide about tiles: they share the text of those
-that have the same tiles (`codegen/gemm/share_text.py`).
+`kernel_codes.py` says when, and why products go another way. For loops, `size_rules.py` says which sizes may
+vary without a change of bits, and `lower/size_classes.py` makes the kernel that has them open.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.generate import adds_in_chunks
 from staticgraph.compiler.graph.open_sizes.symbols import replaced
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import MANY, AnySize, Atom, estimate
@@ -22,7 +23,6 @@ from staticgraph.compiler.lower.kernel_dedup import FEW
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.lower.size_classes import Form, form_of, generalized
 from staticgraph.compiler.size_rules import may_vary
-from staticgraph.compiler.split_kernel import adds_in_chunks
 from staticgraph.compiler.support.dataclass import replace
 
 Emit = Callable[[Loops], abi.KernelCode]

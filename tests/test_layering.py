@@ -37,11 +37,12 @@ LAYERS = {
     "compiler.codegen": "compiler.graph.dtypes compiler.kernel",
     "compiler.emit_region": "compiler.kernel compiler.lower compiler.codegen",
     "compiler.emit_step": "compiler.emit_region compiler.kernel compiler.lower compiler.codegen",
-    "compiler.split_kernel": "compiler.kernel compiler.lower",
-    "compiler.generate": "compiler.split_kernel compiler.kernel compiler.lower compiler.codegen",
+    "compiler.generate": "compiler.kernel compiler.lower compiler.codegen",
     "compiler.size_rules": "compiler.kernel compiler.lower compiler.codegen",
-    "compiler.share_kernels": "compiler.size_rules compiler.split_kernel compiler.kernel compiler.lower "
+    "compiler.share_kernels": "compiler.size_rules compiler.generate compiler.kernel compiler.lower "
     "compiler.codegen",
+    "compiler.kernel_codes": "compiler.size_rules compiler.share_kernels compiler.generate compiler.graph "
+    "compiler.kernel compiler.lower compiler.codegen compiler.fusion",
     "compiler.compiled_step": "compiler.lower compiler.codegen compiler.capture.step compiler.fusion",
     "compiler.compile": "compiler",
     "compiler.gpu": "compiler",

@@ -12,7 +12,6 @@ from functools import partial
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.codegen.cuda.print import printed
-from staticgraph.compiler.compile import is_shown, structure_of
 from staticgraph.compiler.fusion.attention import attention
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group
@@ -25,6 +24,7 @@ from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule
 from staticgraph.compiler.kernel.schedule_gpu.schedule import schedule, schedule_kernel
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.kernel_codes import is_shown, structure_of
 from staticgraph.compiler.lower.closed import closed_work
 from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.lower import lower

@@ -262,27 +262,15 @@ def analyse(
     (a, b), rest = accesses[:2], accesses[2:]
     others, rest = rest[: len(body.others)], rest[len(body.others) :]
     written, windows = rest[: len(stores)], rest[len(stores) :]
-    lanes = _lanes(outside, written)
-    if lanes is None or not (a.step(lanes) or b.step(lanes)):
-        return None
     limits = [
         _limit(window, inside, outside, x.extent)
         for window, x in zip(windows, left_inside + right_inside, strict=True)
     ]
-    of_a = left_inside
-    if isinstance(lanes.extent, Size):
-        if a.step(lanes) and b.step(lanes):
-            return None
-        if b.step(lanes):
-            a, b, of_a = b, a, right_inside
-        if limits or _is_few_vectors(a, b, inside, outside):
-            if any(isinstance(x.stride(i), Size) and i is not lanes for x in (a, b) for i in inside):
-                return None  # neighbours along the sum are far apart, those along the results are not
-            lanes = Index("lane", 1)  # of a matrix times a vector, whose rows move through the result
-            b = replace(b, steps={**b.steps, lanes: 1})
-            written = [replace(x, steps={**x.steps, lanes: 1}) for x in written]
-    if a.step(lanes) and (not b.step(lanes) or (b.step(lanes) != 1 and a.step(lanes) == 1)):
-        a, b, of_a = b, a, right_inside
+    sides = _sides(a, b, written, inside, outside, bool(limits))
+    if sides is None:
+        return None
+    a, b, written, lanes, swapped = sides
+    of_a = right_inside if swapped else left_inside
     if len(of_a) != len(limits) or any(x is None or x.place is lanes for x in limits):
         return None
     unknown = [i for i in (*inside, *outside) if isinstance(i.extent, Size)]
@@ -312,6 +300,32 @@ def analyse(
         open=unknown[0] if unknown else None,
         sizes=_open_sizes(unknown, body.stores, (a, b, *written, *others)),
     )
+
+
+def _sides(
+    a: Access, b: Access, written: list[Access], inside: list[Index], outside: list[Index], limited: bool
+) -> tuple[Access, Access, list[Access], Index, bool] | None:
+    """Return which operand is a, which is b, the results, the index in lanes, and if operands changed sides.
+
+    Lanes move along b. None if no index can be in lanes.
+    """
+    lanes, swapped = _lanes(outside, written), False
+    if lanes is None or not (a.step(lanes) or b.step(lanes)):
+        return None
+    if isinstance(lanes.extent, Size):
+        if a.step(lanes) and b.step(lanes):
+            return None
+        if b.step(lanes):
+            a, b, swapped = b, a, not swapped
+        if limited or _is_few_vectors(a, b, inside, outside):
+            if any(isinstance(x.stride(i), Size) and i is not lanes for x in (a, b) for i in inside):
+                return None  # neighbours along the sum are far apart, those along the results are not
+            lanes = Index("lane", 1)  # of a matrix times a vector, whose rows move through the result
+            b = replace(b, steps={**b.steps, lanes: 1})
+            written = [replace(x, steps={**x.steps, lanes: 1}) for x in written]
+    if a.step(lanes) and (not b.step(lanes) or (b.step(lanes) != 1 and a.step(lanes) == 1)):
+        a, b, swapped = b, a, not swapped
+    return a, b, written, lanes, swapped
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint
 from staticgraph.compiler.graph.sizes import Size
-from staticgraph.runtime.aot.interface import CFunction, Interface
+from staticgraph.runtime.aot.interface import Array, CFunction, Interface
 from staticgraph.runtime.aot.names import CNames
 
 _MAIN = """\
@@ -94,11 +96,7 @@ def example(interface: Interface, separate: bool) -> str:
     if separate:
         declarations.append(f"static uint64_t weights[{name.upper()}_WEIGHTS / 8];")
         files = {f"{name}.weights": "weights", **files}
-    printing = ""
-    for variable, array, size in arrays[len(function.inputs) :]:
-        form, kind = ("%g", "double") if array.c_type in ("float", "double") else ("%lld", "long long")
-        what = f'"{array.name} {form}\\n", ({kind}){variable}[i]'
-        printing += f"    for (i = 0; i < {size}; i++) printf({what});\n"
+    printing = _printing((v, array, str(size)) for v, array, size in arrays[len(function.inputs) :])
     return _MAIN.format(
         name=name,
         symbol=function.symbol,
@@ -121,16 +119,10 @@ def _open_example(interface: Interface, function: CFunction, sizes_symbol: str, 
     arrays = [(names.new(a.name), a) for a in function.arrays]
     shapes = {variable: names.new(f"{variable}_shape") for variable, a in arrays if a.is_open}
     left = iter(axes)
-    counts: list[str] = []
-    for number, (variable, array) in enumerate(arrays):
-        taken = number < len(function.inputs)
-        factors = [
-            str(n) if not isinstance(n, Size) else next(left) if taken else f"{shapes[variable]}[{axis}]"
-            for axis, n in enumerate(array.type.static_shape)
-        ]
-        if array.type.dtype.is_complex:
-            factors.append("2")
-        counts.append(" * ".join(f"(size_t){factor}" for factor in factors) or "1")
+    counts = [
+        _count(array, left if number < len(function.inputs) else shapes.get(variable, ""))
+        for number, (variable, array) in enumerate(arrays)
+    ]
     inputs, outputs = arrays[: len(function.inputs)], arrays[len(function.inputs) :]
     told = {variable: shapes[variable] for variable, array in outputs if array.is_open}
     files = [f"{array.name}.bin" for _, array in inputs]
@@ -154,11 +146,7 @@ def _open_example(interface: Interface, function: CFunction, sizes_symbol: str, 
         if (shape := told.get(variable))
     ]
     variables += [f"{array.c_type} *{variable};" for variable, array in arrays]
-    printing = ""
-    for (variable, array), count in zip(outputs, counts[len(inputs) :], strict=True):
-        form, kind = ("%g", "double") if array.c_type in ("float", "double") else ("%lld", "long long")
-        what = f'"{array.name} {form}\\n", ({kind}){variable}[i]'
-        printing += f"    for (i = 0; i < {count}; i++) printf({what});\n"
+    printing = _printing((v, a, n) for (v, a), n in zip(outputs, counts[len(inputs) :], strict=True))
     if outputs:
         variables.append("size_t i;")
     return _OPEN_MAIN.format(
@@ -180,6 +168,32 @@ def _open_example(interface: Interface, function: CFunction, sizes_symbol: str, 
         arguments=", ".join([*axes, *(variable for variable, _ in arrays)]),
         printing=printing,
     )  # fmt: skip
+
+
+def _count(array: Array, told: str | Iterator[str]) -> str:
+    """The number of elements of an array, as an expression in C.
+
+    Args:
+        array: The array.
+        told: Where its open sizes are: the variable that has its shape, or a variable for each.
+    """
+    factors = [
+        str(n) if not isinstance(n, Size) else f"{told}[{axis}]" if isinstance(told, str) else next(told)
+        for axis, n in enumerate(array.type.static_shape)
+    ]
+    if array.type.dtype.is_complex:
+        factors.append("2")
+    return " * ".join(f"(size_t){factor}" for factor in factors) or "1"
+
+
+def _printing(arrays: Iterable[tuple[str, Array, str]]) -> str:
+    """The statements that print arrays: variables, what they hold, and their numbers of elements."""
+    lines = ""
+    for variable, array, count in arrays:
+        form, kind = ("%g", "double") if array.c_type in ("float", "double") else ("%lld", "long long")
+        what = f'"{array.name} {form}\\n", ({kind}){variable}[i]'
+        lines += f"    for (i = 0; i < {count}; i++) printf({what});\n"
+    return lines
 
 
 def _reading(files: dict[str, str]) -> str:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import module
-from staticgraph.compiler.compile import Compiled, KernelCache, compile
+from staticgraph.compiler.compile import Compiled, compile
 from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.sizes import estimate
+from staticgraph.compiler.kernel_codes import KernelCache
 from staticgraph.compiler.rewrite.rule import Rule, Trace
 from staticgraph.compiler.stages import Observer
 from staticgraph.compiler.support.dataclass import replace

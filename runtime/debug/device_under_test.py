@@ -11,13 +11,14 @@ import numpy as np
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import module
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.compile import Compiled, compile, emit
+from staticgraph.compiler.compile import Compiled, compile
 from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.emit_step import write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.kernel_codes import emit
 from staticgraph.compiler.lower.program import Program
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu import jit as cpu_jit

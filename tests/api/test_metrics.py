@@ -106,9 +106,12 @@ def test_labels_that_do_not_fit_name_both_shapes():
         ),
         (
             lambda: sg.metrics.sensitivity_at_specificity([1], [0.5], 2.0),
-            "specificity=2.0 is not in",
+            "specificity must be from 0 to 1, it is 2.0",
         ),
-        (lambda: sg.metrics.specificity_at_sensitivity([1], [0.5], -1), "sensitivity=-1 is not in"),
+        (
+            lambda: sg.metrics.specificity_at_sensitivity([1], [0.5], -1),
+            "sensitivity must be from 0 to 1, it is -1",
+        ),
         (lambda: sg.metrics.average_precision_at_k([[1]], [[0.5, 0.1]], 0), "k=0 is less than 1"),
     ],
 )

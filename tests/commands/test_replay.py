@@ -11,7 +11,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.applications.cli.outcome import DONE, FAILED, UNLIKE, USAGE
-from staticgraph.compiler import compile as compiling
+from staticgraph.compiler import kernel_codes
 from staticgraph.compiler.codegen.llvm import scalar as llvm_scalar
 from staticgraph.compiler.graph.dtypes import float32
 
@@ -136,7 +136,7 @@ def test_a_fault_is_named(files, tmp_path, monkeypatch, capsys):
         return site.op("fmul", made, site.const(1.01)) if damaged else made
 
     monkeypatch.setattr(llvm_scalar, "unrounded", wrong)
-    monkeypatch.setattr(compiling, "_emitted", OrderedDict())
+    monkeypatch.setattr(kernel_codes, "_emitted", OrderedDict())
     folder = tmp_path / "fault"
     assert main(["bisect", str(files["graph"]), "--dump", str(folder)]) == UNLIKE
     told = capsys.readouterr().out

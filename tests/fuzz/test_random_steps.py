@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import staticgraph as sg
-from staticgraph.compiler import compile as compile_module
+from staticgraph.compiler import kernel_codes
 from staticgraph.compiler.codegen.gemm import grid as contraction_grid
 from staticgraph.compiler.codegen.gemm import pack as contraction_pack
 from staticgraph.compiler.codegen.gemm import packed_operands
@@ -46,7 +46,7 @@ def small_pieces(random: Random) -> Iterator[None]:
     count = random.choice([2, 3, 7, 16])
     settings = [
         (phases, {"CPU": replace(CPU, region_ns=0.0, joined_ns=random.choice([1.0, 500.0]))}),
-        (compile_module, {"_emitted": OrderedDict()}),
+        (kernel_codes, {"_emitted": OrderedDict()}),
         (disk_cache, {"KEPT": None}),  # what is generated here is of no use elsewhere
     ]
     choices = [

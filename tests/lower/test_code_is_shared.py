@@ -7,6 +7,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import compile as compile_module
+from staticgraph.compiler import kernel_codes
 from staticgraph.compiler.lower import kernel_dedup as alike
 from staticgraph.runtime.cpu.disk import disk_cache
 
@@ -15,7 +16,7 @@ from staticgraph.runtime.cpu.disk import disk_cache
 def generated(monkeypatch: pytest.MonkeyPatch) -> list:
     """The kernels that were generated, from an empty cache."""
     works: list = []
-    generate, keep = compile_module._generated, compile_module.keep
+    generate, keep = kernel_codes._generated, kernel_codes.keep
 
     def record(work, target):
         works.append(work)
@@ -25,9 +26,9 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list:
         works.append(work)
         return keep(work, *arguments)
 
-    monkeypatch.setattr(compile_module, "keep", record_product)
-    monkeypatch.setattr(compile_module, "_emitted", type(compile_module._emitted)())
-    monkeypatch.setattr(compile_module, "_generated", record)
+    monkeypatch.setattr(kernel_codes, "keep", record_product)
+    monkeypatch.setattr(kernel_codes, "_emitted", type(kernel_codes._emitted)())
+    monkeypatch.setattr(kernel_codes, "_generated", record)
     monkeypatch.setattr(disk_cache, "KEPT", None)
     return works
 
@@ -45,7 +46,7 @@ def test_more_equal_layers_need_no_more_code(generated):
     counts = []
     for layer_count in (4, 12):
         generated.clear()
-        compile_module._emitted.clear()
+        kernel_codes._emitted.clear()
         step = layers(layer_count)
         with sg.Session() as sess:
             sess.run(sg.global_variables_initializer())

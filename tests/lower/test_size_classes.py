@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler import compile as compile_module
-from staticgraph.compiler import share_kernels, split_kernel
+from staticgraph.compiler import generate, kernel_codes, share_kernels
 from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.gemm import share_text
 from staticgraph.compiler.codegen.gemm.share_text import emit_together
-from staticgraph.compiler.compile import structure_of
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.sizes import bounds, is_open, symbol
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.kernel_codes import structure_of
 from staticgraph.compiler.lower.closed import closed_work
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.lower.size_classes import form_of, generalized
@@ -149,14 +148,14 @@ def test_the_bits_are_those_of_code_for_each_size(
 def generated(monkeypatch: pytest.MonkeyPatch) -> list[Loops]:
     """The kernels of loops that were generated, from an empty cache."""
     works: list[Loops] = []
-    generate = compile_module._generated
+    generate = kernel_codes._generated
 
     def record(work, target, search=None):
         works.extend([work] if isinstance(work, Loops) else [])
         return generate(work, target, search)
 
-    monkeypatch.setattr(compile_module, "_emitted", type(compile_module._emitted)())
-    monkeypatch.setattr(compile_module, "_generated", record)
+    monkeypatch.setattr(kernel_codes, "_emitted", type(kernel_codes._emitted)())
+    monkeypatch.setattr(kernel_codes, "_generated", record)
     monkeypatch.setattr(disk_cache, "KEPT", None)
     return works
 
@@ -165,7 +164,7 @@ def test_code_is_generated_once_for_many_sizes(generated: list[Loops]):
     counts = []
     for passes in ("", "-size_classes"):
         generated.clear()
-        compile_module._emitted.clear()
+        kernel_codes._emitted.clear()
         results(activated, (2,), None, passes)
         counts.append(len(generated))
     assert counts == [1, len(SHAPES)]
@@ -181,13 +180,13 @@ def test_two_kernels_have_their_own_code(generated: list[Loops]):
 
 
 def test_a_kernel_is_scheduled_once_though_it_is_asked_if_it_may_share_code(monkeypatch: pytest.MonkeyPatch):
-    scheduled, schedule = [], split_kernel.schedule
-    monkeypatch.setattr(split_kernel, "schedule", lambda *a: (scheduled.append(a), schedule(*a))[1])
+    scheduled, schedule = [], generate.schedule
+    monkeypatch.setattr(generate, "schedule", lambda *a: (scheduled.append(a), schedule(*a))[1])
     many, few = column_sums((N, 4, 4), 4096), column_sums((N, 4, 4), 32)
-    assert (split_kernel.adds_in_chunks(many, 64), split_kernel.adds_in_chunks(few, 64)) == (True, False)
-    ahead = split_kernel.split(many, 64)
+    assert (generate.adds_in_chunks(many, 64), generate.adds_in_chunks(few, 64)) == (True, False)
+    ahead = generate.in_phases(many, 64)
     assert len(scheduled) == 2
-    again = split_kernel.split(many, 64)
+    again = generate.in_phases(many, 64)
     assert len(scheduled) == 3  # it is not kept for longer
     assert [*map(structure_of, ahead.phases)] == [*map(structure_of, again.phases)]
 
@@ -195,7 +194,7 @@ def test_a_kernel_is_scheduled_once_though_it_is_asked_if_it_may_share_code(monk
 def test_few_products_do_not_wait_for_others_that_are_alike(
     generated: list[Loops], monkeypatch: pytest.MonkeyPatch
 ):
-    table, counts = compile_module._KernelCode, []
+    table, counts = kernel_codes.KernelCodes, []
 
     def launched(self, launch, before=table.launched):
         before(self, launch)
@@ -232,7 +231,7 @@ def test_products_that_are_done_alike_share_functions(monkeypatch: pytest.Monkey
                 return [session.run(step, fed)[0].tobytes() for _ in range(3)]
 
     monkeypatch.setattr(share_text, "emit_together", recorded)
-    monkeypatch.setattr(compile_module, "_emitted", type(compile_module._emitted)())
+    monkeypatch.setattr(kernel_codes, "_emitted", type(kernel_codes._emitted)())
     monkeypatch.setattr(disk_cache, "KEPT", None)
     assert trained("") == trained("-size_classes")
     (codes,) = made

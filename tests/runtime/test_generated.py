@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler import compile as compile_module
+from staticgraph.compiler import kernel_codes
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.digest import digest
@@ -36,19 +36,19 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The kernels that were really generated."""
     works: list[object] = []
-    generate = compile_module._generated
+    generate = kernel_codes._generated
 
     def record(work: Loops, target: CpuTarget, search: object) -> object:
         works.append(work)
         return generate(work, target, search)
 
-    monkeypatch.setattr(compile_module, "_generated", record)
+    monkeypatch.setattr(kernel_codes, "_generated", record)
     return works
 
 
 def run(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
     """The results of a step with loops, a product and a kernel of its own, as in a new process."""
-    monkeypatch.setattr(compile_module, "_emitted", OrderedDict())
+    monkeypatch.setattr(kernel_codes, "_emitted", OrderedDict())
     monkeypatch.setattr(cpu_jit, "_OBJECTS", {})
     sg.reset_default_graph()
     x = sg.placeholder(sg.float32, [3, 4])

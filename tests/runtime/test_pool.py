@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 
 import staticgraph as sg
-from staticgraph.compiler import compile as compile_module
+from staticgraph.compiler import kernel_codes
 from staticgraph.compiler.codegen.native import pool as llvm_pool
 from staticgraph.compiler.kernel import cost as kernel_cost
 from staticgraph.compiler.kernel.schedule_cpu import share_out as chunk
@@ -139,7 +139,7 @@ def test_random_graphs_in_many_chunks(case):
         mock.patch.object(kernel_cost, "CPU", replace(CPU, shared_ns=0.0)),
         mock.patch.object(chunk, "chunk_count", lambda cost: 3),
         mock.patch.object(phases, "CPU", replace(CPU, region_ns=0.0, joined_ns=1.0)),
-        mock.patch.object(compile_module, "_emitted", OrderedDict()),
+        mock.patch.object(kernel_codes, "_emitted", OrderedDict()),
     ):
         sg.set_num_threads(3)
         found = evaluate(function, arguments)

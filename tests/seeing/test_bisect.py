@@ -12,7 +12,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import compile as compiling
-from staticgraph.compiler import ops
+from staticgraph.compiler import kernel_codes, ops
 from staticgraph.compiler.codegen.llvm import scalar as llvm_scalar
 from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.kernel.stmt import Loop, Store
@@ -30,7 +30,7 @@ PLAIN = how(backend_of())
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch):
     """Code that is made wrong on purpose must not be there for other tests."""
-    monkeypatch.setattr(compiling, "_emitted", OrderedDict())
+    monkeypatch.setattr(kernel_codes, "_emitted", OrderedDict())
 
 
 def bisected(fetches, feeds=None, found=PLAIN) -> Bisection:
@@ -145,7 +145,7 @@ def halved(kernel):
 @pytest.mark.parametrize("stage", ["row_schedule", "unroll_and_jam", "peel"])
 def test_a_wrong_stage_is_named(stage, monkeypatch, rng):
     place, wrong = {
-        "row_schedule": ("staticgraph.compiler.split_kernel._placed", lambda made: halved(made)),
+        "row_schedule": ("staticgraph.compiler.generate._placed", lambda made: halved(made)),
         "unroll_and_jam": ("staticgraph.compiler.kernel.schedule_cpu.unroll_and_jam.jam", halved_body),
         "peel": ("staticgraph.compiler.generate.align", halved_body),
     }[stage]

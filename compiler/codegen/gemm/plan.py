@@ -6,6 +6,7 @@ The plan decides about tiles, blocks, chunks, packing, and the layout of scratch
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
@@ -120,12 +121,6 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     blocks, split = _depth(c, along, choice.depth)
     inside = c.k[blocks.level :]
     block_depth = blocks.size * math.prod(map(count, inside[1:]))
-    uneven = c.open_sum or (split and closed(inside[0]) % blocks.size != 0)
-    windows = frozenset(x.k for x in c.limits if x.place is None or x.place is not c.rows)
-    extents = [
-        None if (uneven and n == 0) or i in windows or _is_open(i) else blocks.size if n == 0 else closed(i)
-        for n, i in enumerate(inside)
-    ]
 
     tiles, whole = tiling.tile_count * math.prod(map(count, c.other_outer)), c.open_sum and not split
     pack_a, pack_b = packed_operands(c, along, tiling, tiles, target.registers, choice, whole)
@@ -166,7 +161,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         turns,
         blocks,
         inside,
-        extents=tuple(extents),
+        extents=_extents(c, inside, blocks.size, split),
         block_depth=block_depth,
         partial=partial,
         a=a,
@@ -176,6 +171,16 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         b_stream=stream(c.b, c, inside),
         private_bytes=scratch.private,
         shared_bytes=scratch.shared,
+    )
+
+
+def _extents(c: Contraction, inside: Sequence[Index], block: int, split: bool) -> tuple[int | None, ...]:
+    """The trip counts of the loops of a block over `inside`; None if they are not the same for all blocks."""
+    uneven = c.open_sum or (split and closed(inside[0]) % block != 0)
+    windows = frozenset(x.k for x in c.limits if x.place is None or x.place is not c.rows)
+    return tuple(
+        None if (uneven and n == 0) or i in windows or _is_open(i) else block if n == 0 else closed(i)
+        for n, i in enumerate(inside)
     )
 
 

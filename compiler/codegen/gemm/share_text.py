@@ -96,16 +96,20 @@ def _form(part: Part) -> Hashable:
     later = tuple(c.size(x) * x.dtype.size >= CPU.near_bytes for x in c.loads.values())  # is prefetched
     limited = any(x.place is c.rows for x in c.limits)
     return (
-        part.whole, p.along, tuple(rows), tuple(run.pieces for run in p.tiling.panels), p.first_packs,
-        p.turns > 0, p.panel_block > 0, p.blocks.level, tuple(x is None for x in p.extents),
-        p.partial is None, tuple(x and (x.shared is None, x.turned) for x in (p.a, p.b)), far,
-        c.depth >= DEEP,
-        tuple(_kind(x.steps.get(i, 0)) for x in accesses for i in indices),
-        tuple(isinstance(i.extent, Size) for i in indices), len(c.outer), len(c.limits), len(c.sizes),
-        tuple(isinstance(d, OpenPart) for g in grids for d in g.dimensions), limited,
-        tuple(run.count for run in p.tiling.rows) if limited else (), later,
+        # how the sums are done
+        part.whole, p.along, tuple(rows), tuple(run.pieces for run in p.tiling.panels), c.depth >= DEEP,
+        p.blocks.level, tuple(x is None for x in p.extents), p.partial is None,
+        # what is packed, and when
+        tuple(x and (x.shared is None, x.turned) for x in (p.a, p.b)), p.first_packs, p.panel_block > 0,
+        # what is asked of memory beforehand
+        p.turns > 0, far, later,
+        # elements: where they are, and what becomes of them
         tuple((x.buffer, x.dtype) for x in accesses), tuple(id(store.value) for store in c.stores),
-        row_step if strided else 0,
+        tuple(_kind(x.steps.get(i, 0)) for x in accesses for i in indices), row_step if strided else 0,
+        # loops: their number, and which are open or limited
+        tuple(isinstance(i.extent, Size) for i in indices), len(c.outer), len(c.sizes),
+        tuple(isinstance(d, OpenPart) for g in grids for d in g.dimensions), len(c.limits), limited,
+        tuple(run.count for run in p.tiling.rows) if limited else (),
     )  # fmt: skip
 
 

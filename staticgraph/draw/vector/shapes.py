@@ -32,31 +32,13 @@ def add_shape(parent: Element, shape: str, place: Place, look: dict[str, str]) -
             radii = {"rx": _n(place.width / 2), "ry": _n(place.height / 2)}
             SubElement(parent, "ellipse", middle | radii | look)
         case "cylinder":
-            half = place.width / 2
-            arc = f"a{_n(half)} {TAB} 0 0 "
-            side = f"V{_n(bottom - TAB)}{arc}0 {_n(place.width)} 0V{_n(top + TAB)}"
-            SubElement(
-                parent, "path", {"d": f"M{_n(left)} {_n(top + TAB)}{side}{arc}0 {_n(-place.width)} 0z"} | look
-            )
-            rim = {"d": f"M{_n(left)} {_n(top + TAB)}{arc}0 {_n(place.width)} 0", "fill": "none"}
-            SubElement(parent, "path", look | rim)
+            _cylinder(parent, left, top, right, bottom, look)
         case "folder":
             tab = min(26.0, place.width / 3)
             points = [(left, bottom), (left, top), (left + tab, top), (left + tab + 4, top + TAB)]
             _polygon(parent, [*points, (right, top + TAB), (right, bottom)], look)
         case "box3d":
-            front = [(left, top + TAB), (right - TAB, top + TAB), (right - TAB, bottom), (left, bottom)]
-            back = [
-                (left, top + TAB),
-                (left + TAB, top),
-                (right, top),
-                (right, bottom - TAB),
-                (right - TAB, bottom),
-            ]
-            _polygon(parent, [*back, (left, bottom)], look)
-            _polygon(parent, front, look)
-            lid = {"d": f"M{_n(right - TAB)} {_n(top + TAB)}L{_n(right)} {_n(top)}", "fill": "none"}
-            SubElement(parent, "path", look | lid)
+            _solid_box(parent, left, top, right, bottom, look)
         case "note":
             fold = right - _CORNER
             _polygon(
@@ -80,6 +62,28 @@ def add_shape(parent: Element, shape: str, place: Place, look: dict[str, str]) -
             )
         case _:
             _rectangle(parent, left, top, right, bottom, look, 0)
+
+
+def _cylinder(
+    parent: Element, left: float, top: float, right: float, bottom: float, look: dict[str, str]
+) -> None:
+    width = right - left
+    arc = f"a{_n(width / 2)} {TAB} 0 0 "
+    side = f"V{_n(bottom - TAB)}{arc}0 {_n(width)} 0V{_n(top + TAB)}"
+    SubElement(parent, "path", {"d": f"M{_n(left)} {_n(top + TAB)}{side}{arc}0 {_n(-width)} 0z"} | look)
+    rim = {"d": f"M{_n(left)} {_n(top + TAB)}{arc}0 {_n(width)} 0", "fill": "none"}
+    SubElement(parent, "path", look | rim)
+
+
+def _solid_box(
+    parent: Element, left: float, top: float, right: float, bottom: float, look: dict[str, str]
+) -> None:
+    front = [(left, top + TAB), (right - TAB, top + TAB), (right - TAB, bottom), (left, bottom)]
+    back = [(left, top + TAB), (left + TAB, top), (right, top), (right, bottom - TAB), (right - TAB, bottom)]
+    _polygon(parent, [*back, (left, bottom)], look)
+    _polygon(parent, front, look)
+    lid = {"d": f"M{_n(right - TAB)} {_n(top + TAB)}L{_n(right)} {_n(top)}", "fill": "none"}
+    SubElement(parent, "path", look | lid)
 
 
 def add_arrow(

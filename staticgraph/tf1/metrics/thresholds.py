@@ -72,6 +72,12 @@ def counts_at(
     return [running_total(amount(cell), cell, shape=[len(thresholds)]) for cell in cells]
 
 
+def require_share(function: str, argument: str, value: float) -> None:
+    """Raise ValueError unless an argument of a metric is from 0 to 1."""
+    if not 0 <= value <= 1:
+        raise misuse(ValueError, f"{function}: {argument} must be from 0 to 1, it is {value}")
+
+
 def _at_thresholds(name: str, doc: str, compute: Callable[..., Metric]) -> Callable[..., Metric]:
     """The metric that `compute` makes of labels, predictions, thresholds and weights, within its scope."""
 
@@ -131,8 +137,7 @@ def sensitivity_at_specificity(
     """The recall of the true at that of `num_thresholds` thresholds
     where the recall of the false is nearest to `specificity`.
     """
-    if not 0 <= specificity <= 1:
-        raise misuse(ValueError, f"specificity={specificity} is not in the range from 0 to 1")
+    require_share("sensitivity_at_specificity", "specificity", specificity)
 
     def compute(tp: Tensor, fn: Tensor, tn: Tensor, fp: Tensor, name: str) -> Tensor:
         at = nearest(tn / (tn + fp + _BEYOND), specificity)
@@ -154,8 +159,7 @@ def specificity_at_sensitivity(
     """The recall of the false at the last of `num_thresholds` thresholds
     where the recall of the true is nearest to `sensitivity`.
     """
-    if not 0 <= sensitivity <= 1:
-        raise misuse(ValueError, f"sensitivity={sensitivity} is not in the range from 0 to 1")
+    require_share("specificity_at_sensitivity", "sensitivity", sensitivity)
 
     def compute(tp: Tensor, fn: Tensor, tn: Tensor, fp: Tensor, name: str) -> Tensor:
         at = nearest(tp / (tp + fn + _BEYOND), sensitivity, last=True)

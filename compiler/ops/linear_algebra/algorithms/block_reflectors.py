@@ -133,20 +133,6 @@ class BlockReflectors:
 
             return (x.lanes(lanes),)
 
-        def turned(p: Index) -> Body:
-            def lanes(lane: Index) -> Body:
-                total = fresh.local("total", self.dtype)
-
-                def term(r: Index) -> Body:
-                    factor = scalar.conjugate(self.t(s, r, p)) if adjoint else self.t(s, p, r)
-                    return (Update(total, total + factor * self.dot(user, r, lane)),)
-
-                low, high = (Const(0, int64), p + 1) if adjoint else (p, Const(block, int64))
-                loop = fresh.between(low, high, block, term, "r")
-                return Let(total, self.zero), loop, self.put(f"turned_{user}", (p, lane), total)
-
-            return (x.lanes(lanes),)
-
         def taken_off(row: Expr, inside: bool) -> Body:
             def lanes(lane: Index) -> Body:
                 rows, body = x.tile(
@@ -162,12 +148,28 @@ class BlockReflectors:
 
         return (
             fresh.each(block // TILE, dots, "quarter"),
-            fresh.each(block, turned, "p"),
+            fresh.each(block, lambda p: self._turned(x, s, p, user, adjoint), "p"),
             fresh.each(block // TILE, lambda quarter: taken_off(first + quarter * TILE, True), "quarter"),
             fresh.between(
                 second // TILE, whole(tiles), tiles, lambda tile: taken_off(tile * TILE, False), "tile"
             ),
         )
+
+    def _turned(self, x: Strips, s: Expr, p: Index, user: str, adjoint: bool) -> Body:
+        """Multiply row `p` of the triangle of strip `s`, or of its adjoint, by the dots of a user."""
+
+        def lanes(lane: Index) -> Body:
+            total = self.fresh.local("total", self.dtype)
+
+            def term(r: Index) -> Body:
+                factor = scalar.conjugate(self.t(s, r, p)) if adjoint else self.t(s, p, r)
+                return (Update(total, total + factor * self.dot(user, r, lane)),)
+
+            low, high = (Const(0, int64), p + 1) if adjoint else (p, Const(self.block, int64))
+            loop = self.fresh.between(low, high, self.block, term, "r")
+            return Let(total, self.zero), loop, self.put(f"turned_{user}", (p, lane), total)
+
+        return (x.lanes(lanes),)
 
     def unit_reflected(self, q: Strips, place: Expr | int, strip: Expr, user: str, adjoint: bool) -> Body:
         """Fill the strip of `q` at `place` with one of the product of all reflections, or of its adjoint."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from staticgraph.compiler.graph.dtypes import DType, float32, int64
 from staticgraph.compiler.graph.sizes import AnySize
@@ -36,9 +37,8 @@ from staticgraph.compiler.ops.statements.strips import Body, Fresh
 _SWEEPS = 30  # at the most; five to eight are usual
 
 Batch = tuple[Expr, ...]
-_Turn = tuple[
-    Local, Local, Local | None
-]  # the sine, the tangent of half the angle, the sign of the second row
+# The sine, the tangent of half the angle, the sign of the second row.
+_Turn = tuple[Local, Local, Local | None]
 PutValue = Callable[[Batch, Expr, Expr], Store]  # the store of a value of a matrix at a place
 PutVector = Callable[[Batch, Expr, Expr, Expr], Store]  # that of a number of a vector at a row and a column
 
@@ -208,23 +208,12 @@ class _Jacobi:
         zero, one = self.zero, self.one
         first, upper, last = (let(self._number("a", *at, lane)) for at in ((p, p), (p, q), (q, q)))
         size: Expr = scalar.abs(upper)
-        sign: Local | None = None
-        cosine: Expr = one
-        sine: Expr = zero
+        symmetrizing: tuple[Local, Local, Local] | None = None
         x, y, z = first, upper, last
         if not self.symmetric:
-            # One rotation, with the second row turned round if the signs on the diagonal differ, makes the
-            # two rows symmetric: as the signs are then equal, its angle is small once the rest is.
             lower = let(self._number("a", q, p, lane))
             size = size + scalar.abs(lower)
-            sign = let(scalar.select(scalar.xor(first < 0.0, last < 0.0), -one, one))
-            sums, differences = let(first + last * sign), let(lower * sign - upper)
-            norm = let(scalar.sqrt(sums * sums + differences * differences))
-            none = scalar.eq(norm, 0.0)
-            side = scalar.select(sums < 0.0, -one, one) / scalar.select(none, one, norm)
-            inverse = let(side)
-            cosine = let(scalar.select(none, one, sums * inverse))
-            sine = let(differences * inverse)
+            symmetrizing = sign, cosine, sine = self._symmetrizing(let, first, upper, lower, last)
             x = let(cosine * first + sine * (sign * lower))
             y = let(cosine * upper + sine * (sign * last))
             z = let(cosine * (sign * last) - sine * upper)
@@ -237,34 +226,18 @@ class _Jacobi:
         right_s = let(right_c * tangent)
         right: _Turn = (right_s, let(right_s / (right_c + 1.0)), None)
         left = right
-        if sign is not None:
+        if symmetrizing is not None:
+            sign, cosine, sine = symmetrizing
             left_c = right_c * cosine - right_s * sine
             left_s = let(scalar.select(rotating, right_s * cosine + right_c * sine, zero))
             left = (left_s, let(left_s / (left_c + 1.0)), let(scalar.select(rotating, sign, one)))
         stmts.append(Store("rotated", (lane,), scalar.select(rotating, one, self._at("rotated", lane))))
-
-        def rotate(name: str, by: _Turn, rows: bool) -> Loop:
-            """Rotate rows, or columns: the smaller the angle, the smaller the errors of this form."""
-            angle, half, turned = by
-
-            def both(k: Index) -> Body:
-                at = [(r, k, lane) if rows else (k, r, lane) for r in (p, q)]
-                x, y = (self.fresh.local("old", self.dtype) for _ in range(2))
-                other: Expr = self._number(name, *at[1])
-                return (
-                    Let(x, self._number(name, *at[0])),
-                    Let(y, other if turned is None else other * turned),
-                    Store(name, at[0], x + angle * (y - half * x)),
-                    Store(name, at[1], y - angle * (x + half * y)),
-                )
-
-            return self.fresh.each(self.n, both, "k")
-
         zeros = (
             Store("a", (*at, lane), scalar.select(rotating, zero, self._number("a", *at, lane)))
             for at in ((p, q), (q, p))
         )
         sides = {"u": left, "v": right}
+        rotate = partial(self._rotate, p, q, lane)
         return (
             *stmts,
             rotate("a", right, rows=False),
@@ -272,6 +245,40 @@ class _Jacobi:
             *zeros,
             *(rotate(name, sides[name], rows=False) for name in self.vectors),
         )
+
+    def _symmetrizing(
+        self, let: Callable[[Expr], Local], first: Local, upper: Local, lower: Local, last: Local
+    ) -> tuple[Local, Local, Local]:
+        """Return the sign of the second row, and cosine and sine, that make two rows symmetric.
+
+        The second row is turned round if the signs on the diagonal differ. They are then equal, so the angle
+        is small once the rest is.
+        """
+        one = self.one
+        sign = let(scalar.select(scalar.xor(first < 0.0, last < 0.0), -one, one))
+        sums, differences = let(first + last * sign), let(lower * sign - upper)
+        norm = let(scalar.sqrt(sums * sums + differences * differences))
+        none = scalar.eq(norm, 0.0)
+        inverse = let(scalar.select(sums < 0.0, -one, one) / scalar.select(none, one, norm))
+        cosine = let(scalar.select(none, one, sums * inverse))
+        return sign, cosine, let(differences * inverse)
+
+    def _rotate(self, p: Expr, q: Expr, lane: Index, name: str, by: _Turn, rows: bool) -> Loop:
+        """Rotate rows, or columns: the smaller the angle, the smaller the errors of this form."""
+        angle, half, turned = by
+
+        def both(k: Index) -> Body:
+            at = [(r, k, lane) if rows else (k, r, lane) for r in (p, q)]
+            x, y = (self.fresh.local("old", self.dtype) for _ in range(2))
+            other: Expr = self._number(name, *at[1])
+            return (
+                Let(x, self._number(name, *at[0])),
+                Let(y, other if turned is None else other * turned),
+                Store(name, at[0], x + angle * (y - half * x)),
+                Store(name, at[1], y - angle * (x + half * y)),
+            )
+
+        return self.fresh.each(self.n, both, "k")
 
     def _finish(self, lane: Index, more: Local) -> Body:
         """Scale the values back; NaN if there are none, or if more sweeps would have been needed."""

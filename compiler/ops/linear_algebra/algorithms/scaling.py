@@ -116,26 +116,27 @@ class Measured:
 
             return (fresh.each(a.width, lane_of),)
 
-        def scaled(strip: Index) -> Body:
-            scale = fresh.local("scale", self.dtype)
-
-            def row(i: Index) -> Body:
-                def lanes(lane: Index) -> Body:
-                    return (a.put(strip, i, lane, scaled_by(scale, a.at(strip, i, lane))),)
-
-                return (a.lanes(lanes),)
-
-            needed = scalar.ne(scale, Const(1.0, self.dtype))
-            return Let(scale, scale_of(self.largest, self.dtype)), If(needed, (fresh.each(a.rows, row),))
-
         return (
             a.each_strip(fill),
             Let(best, zero),
             Let(bad, zero),
             fresh.each(a.count, each),
             *(Store("measures", (Const(at, int64),), x) for at, x in enumerate((best, bad))),
-            a.each_strip(scaled),
+            a.each_strip(self._scale),
         )
+
+    def _scale(self, strip: Index) -> Body:
+        """Scale the numbers of a strip by the power of two that the largest number asks for."""
+        a, scale = self.a, self.fresh.local("scale", self.dtype)
+
+        def row(i: Index) -> Body:
+            def lanes(lane: Index) -> Body:
+                return (a.put(strip, i, lane, scaled_by(scale, a.at(strip, i, lane))),)
+
+            return (a.lanes(lanes),)
+
+        needed = scalar.ne(scale, Const(1.0, self.dtype))
+        return Let(scale, scale_of(self.largest, self.dtype)), If(needed, (self.fresh.each(a.rows, row),))
 
     def unscaled(self, value: Expr) -> Expr:
         """A result of the size of the matrix, in the precision of the matrix."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import staticgraph as sg
@@ -125,39 +126,7 @@ def odeint(
 def _adaptive(
     func: Derivative, y0: Any, t: Any, first_step: Any, control: _Control, full_output: bool
 ) -> Any:
-    size = abs(y0).dtype
-
-    def step(
-        y: Any, f: Any, t0: Any, t1: Any, dt: Any, poly: Any, steps: Any, points: Any, ratios: Any
-    ) -> Any:
-        texts = ("underflow in dt", "max_num_steps exceeded", "non-finite values in state `y`")
-        finite = sg.reduce_all(sg.is_finite(abs(y)))
-        checks = (t1 + dt > t1, steps < control.max_num_steps, finite)
-        asserts = [sg.Assert(check, [text, dt]) for check, text in zip(checks, texts, strict=True)]
-        with sg.control_dependencies(asserts):
-            y_next, stages = _runge_kutta(func, sg.identity(y), f, t1, dt)
-        error = _weighted(sg.cast(dt, y.dtype), _ERROR, stages)
-        allowed = control.atol + control.rtol * sg.maximum(abs(y), abs(y_next))
-        ratio = sg.sqrt(sg.reduce_mean(sg.square(abs(error)) / sg.square(allowed)))
-        accepted = ratio <= 1
-
-        def chosen(new: Any, old: Any) -> Any:
-            return sg.cond(accepted, lambda: new, lambda: old)
-
-        fitted = _fit(y, y_next, stages, sg.cast(dt, y.dtype))
-        points = points.write(points.size(), t1 + dt) if full_output else points
-        ratios = ratios.write(ratios.size(), ratio) if full_output else ratios
-        return (
-            chosen(y_next, y),
-            chosen(stages[-1], f),
-            t1,
-            chosen(t1 + dt, t1),
-            _next_step(dt, ratio, control),
-            chosen(fitted, poly),
-            steps + 1,
-            points,
-            ratios,
-        )
+    size, step = abs(y0).dtype, partial(_tried, func, control, full_output)
 
     def to_time(
         solution: Any, y: Any, f: Any, t0: Any, t1: Any, dt: Any, poly: Any, i: Any, *more: Any
@@ -194,6 +163,51 @@ def _adaptive(
         "integrate_points": points,
         "error_ratio": ratios.stack(),
     }
+
+
+def _tried(
+    func: Derivative,
+    control: _Control,
+    full_output: bool,
+    y: Any,
+    f: Any,
+    t0: Any,
+    t1: Any,
+    dt: Any,
+    poly: Any,
+    steps: Any,
+    points: Any,
+    ratios: Any,
+) -> tuple[Any, ...]:
+    """Return the state after a step of `dt`: as it was, but for a smaller `dt`, if the error is too large."""
+    texts = ("underflow in dt", "max_num_steps exceeded", "non-finite values in state `y`")
+    finite = sg.reduce_all(sg.is_finite(abs(y)))
+    checks = (t1 + dt > t1, steps < control.max_num_steps, finite)
+    asserts = [sg.Assert(check, [text, dt]) for check, text in zip(checks, texts, strict=True)]
+    with sg.control_dependencies(asserts):
+        y_next, stages = _runge_kutta(func, sg.identity(y), f, t1, dt)
+    error = _weighted(sg.cast(dt, y.dtype), _ERROR, stages)
+    allowed = control.atol + control.rtol * sg.maximum(abs(y), abs(y_next))
+    ratio = sg.sqrt(sg.reduce_mean(sg.square(abs(error)) / sg.square(allowed)))
+    accepted = ratio <= 1
+
+    def chosen(new: Any, old: Any) -> Any:
+        return sg.cond(accepted, lambda: new, lambda: old)
+
+    fitted = _fit(y, y_next, stages, sg.cast(dt, y.dtype))
+    points = points.write(points.size(), t1 + dt) if full_output else points
+    ratios = ratios.write(ratios.size(), ratio) if full_output else ratios
+    return (
+        chosen(y_next, y),
+        chosen(stages[-1], f),
+        t1,
+        chosen(t1 + dt, t1),
+        _next_step(dt, ratio, control),
+        chosen(fitted, poly),
+        steps + 1,
+        points,
+        ratios,
+    )
 
 
 def _runge_kutta(func: Derivative, y: Any, f: Any, t: Any, dt: Any) -> tuple[Any, list[Any]]:

@@ -8,7 +8,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.metrics.confusion import evenly
 from staticgraph.tf1.metrics.streaming import Metric, Name, metric, streamed
-from staticgraph.tf1.metrics.thresholds import around, counts_at
+from staticgraph.tf1.metrics.thresholds import around, counts_at, require_share
 
 __all__ = [
     "f1_score",
@@ -75,7 +75,7 @@ def precision_at_recall(
     Raises:
         ValueError: `target_recall` is not in [0, 1].
     """
-    _require_share("precision_at_recall", "target_recall", target_recall)
+    require_share("precision_at_recall", "target_recall", target_recall)
 
     def compute(hits: Any, false: Any, missed: Any, name: str) -> Any:
         recall = hits / (hits + missed + _LEAST)
@@ -111,7 +111,7 @@ def recall_at_precision(
     Raises:
         ValueError: `precision` is not in [0, 1].
     """
-    _require_share("recall_at_precision", "precision", precision)
+    require_share("recall_at_precision", "precision", precision)
 
     def compute(hits: Any, false: Any, missed: Any, name: str) -> Any:
         excess = hits / (hits + false + _LEAST) - precision
@@ -126,11 +126,6 @@ def recall_at_precision(
     with sg.variable_scope(name, "recall_at_precision", (predictions, labels, weights)):
         thresholds = around(evenly(num_thresholds))
         return streamed(compute, counts_at(labels, predictions, weights, thresholds, _CELLS))
-
-
-def _require_share(function: str, argument: str, value: float) -> None:
-    if not 0 <= value <= 1:
-        raise misuse(ValueError, f"{function}: {argument} must be from 0 to 1, it is {value}")
 
 
 def streaming_curve_points(
