@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.open_sizes.symbols import replaced
-from staticgraph.compiler.graph.sizes import AnySize, Size, proven, symbol
+from staticgraph.compiler.graph.sizes import AnySize, Size, proven, same, symbol
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel.expr import (
     Expr,
@@ -44,6 +44,7 @@ class Facts:
         meaning: What locals stand for.
         extents: Lesser extents of loops, those that conditions let reach the place.
         least_sizes: The least values of symbols, which loops that run tell.
+        inside: Positions that have been proven to lie in an extent: those of real parts are those of others.
     """
 
     def __init__(self, other: Facts | None = None) -> None:
@@ -52,6 +53,7 @@ class Facts:
         self.meaning: dict[Expr, Expr] = dict(other.meaning) if other else {}
         self.extents: dict[Index, AnySize] = dict(other.extents) if other else {}
         self.least_sizes: dict[str, int] = dict(other.least_sizes) if other else {}
+        self.inside: dict[Expr, AnySize] = dict(other.inside) if other else {}
         self._read: set[Local | DType] = set(other._read) if other else set()  # by any fact, perhaps before
 
     def range(self, expr: Expr) -> Range:
@@ -91,6 +93,16 @@ class Facts:
         self.ranges = {e: r for e, r in self.ranges.items() if stays(e)}
         self.least = {k: n for k, n in self.least.items() if stays(*(term for term, _ in k))}
         self.meaning = {m: e for m, e in self.meaning.items() if stays(m, e)}
+        self.inside = {e: n for e, n in self.inside.items() if stays(e)}
+
+    def note_inside(self, place: Expr, extent: AnySize) -> None:
+        """Note that a position lies in an extent."""
+        self.inside[place] = extent
+        self._read.update(_read(place))
+
+    def is_inside(self, place: Expr, extent: AnySize) -> bool:
+        """Return True if that has been noted."""
+        return place in self.inside and same(self.inside[place], extent)
 
     def note(self, ranges: Mapping[Expr, Range], meaning: Mapping[Expr, Expr] | None = None) -> None:
         """Add the ranges of expressions, and what locals stand for."""

@@ -19,9 +19,9 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, substitute
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Store, rewrite
 from staticgraph.compiler.ops.fourier.butterflies import parts
-from staticgraph.compiler.ops.fourier.open_passes import Passes, Put, times
+from staticgraph.compiler.ops.fourier.open_passes import Passes, Put
 from staticgraph.compiler.ops.fourier.open_plan import Plan
-from staticgraph.compiler.ops.fourier.open_stages import STRIP, Point, Points, between
+from staticgraph.compiler.ops.fourier.open_stages import STRIP, WORK, Point, Points, between, times
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.statements.strips import Body, Fresh, whole
@@ -73,7 +73,7 @@ def open_fft(outs: tuple[Out, ...], x: View, *, inverse: bool = False) -> Descri
     if any(same(size, 0) for size in x.shape):
         return ()
     fresh, dtype, count = Fresh(), out.dtype.real_dtype, whole(n)
-    plan = Plan(n, count, dtype, fresh)
+    plan = Plan(n, count, dtype, fresh, of_rows=same(columns, 1))
     row, strip = Index("row", batch), Index("strip", -(-columns // STRIP))
     width = None if same(columns, 1) else fresh.local("width", int64)
     points, scale = Points(n, width, dtype, fresh), fresh.local("scale", dtype)
@@ -88,9 +88,9 @@ def open_fft(outs: tuple[Out, ...], x: View, *, inverse: bool = False) -> Descri
 
         return points.each_column(0, count, point)
 
-    def finish(planes: str) -> Body:
+    def finish(side: Expr) -> Body:
         def result(p: Expr, place: Expr, column: Expr) -> Body:
-            re, im = points.get(planes, place)
+            re, im = points.get(WORK, side + place)
             value = scalar.complex(re * scale, -im * scale) if inverse else scalar.complex(re, im)
             return (Store(out.buffer, at(p, column), value),)
 
@@ -132,7 +132,7 @@ class _RealRows:
         self._is_even = scalar.eq(is_even, 1)
 
     def described(
-        self, batch: AnySize, row: Index, fill: Callable[[Put], Body], finish: Callable[[str], Body]
+        self, batch: AnySize, row: Index, fill: Callable[[Put], Body], finish: Callable[[Expr], Body]
     ) -> Described:
         """Return the statements for all rows."""
         passes = Passes(self.points, self.plan, fill, finish)
@@ -185,21 +185,21 @@ def open_rfft(outs: tuple[Out, ...], x: View) -> Described | tuple[()]:
             rows.upto(whole(n), lambda p: put(p, p, (x[row, p], zero))),
         )
 
-    def finish(planes: str) -> Body:
+    def finish(side: Expr) -> Body:
         def store(k: Expr | int, value: Point) -> Store:
             return Store(out.buffer, (row, whole(k)), scalar.complex(*value))
 
         def between_ends(k: Expr) -> Body:
-            one, (re, im) = points.get(planes, k), points.get(planes, rows.count - k)
+            one, (re, im) = points.get(WORK, side + k), points.get(WORK, side + rows.count - k)
             a = one[0] + re, one[1] - im
             b = times((one[0] - re, one[1] + im), points.get(_HALF, k))
             return (store(k, ((a[0] + b[1]) * 0.5, (a[1] - b[0]) * 0.5)),)
 
-        re, im = points.get(planes, whole(0))
+        re, im = points.get(WORK, side + whole(0))
         ends = store(0, (re + im, zero)), store(rows.half, (re - im, zero))
         return rows.either(
             (*ends, *rows.upto(rows.half, between_ends, 1)),
-            rows.upto(rows.half + 1, lambda k: (store(k, points.get(planes, k)),)),
+            rows.upto(rows.half + 1, lambda k: (store(k, points.get(WORK, side + k)),)),
         )
 
     return rows.described(batch, row, fill, finish)
@@ -268,16 +268,16 @@ def open_irfft(outs: tuple[Out, ...], x: View, *, points: int) -> Described | tu
             (*rows.upto(rows.half + 1, first), *rows.upto(whole(n), mirrored, rows.half + 1)),
         )
 
-    def finish(planes: str) -> Body:
+    def finish(side: Expr) -> Body:
         def pair(p: Expr) -> Body:
-            re, im = rows.points.get(planes, p)
+            re, im = rows.points.get(WORK, side + p)
             return (
                 Store(out.buffer, (row, p * 2), re * scale),
                 Store(out.buffer, (row, p * 2 + 1), -im * scale),
             )
 
         def single(p: Expr) -> Body:
-            return (Store(out.buffer, (row, p), rows.points.get(planes, p)[0] * scale),)
+            return (Store(out.buffer, (row, p), rows.points.get(WORK, side + p)[0] * scale),)
 
         return rows.either(rows.upto(rows.count, pair), rows.upto(whole(n), single))
 

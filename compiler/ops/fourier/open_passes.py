@@ -5,7 +5,7 @@ two transforms of a greater length, and a third one, of the chirp, for the first
 stages is long, so that there is one loop of passes around it. A pass says what comes before and after it.
 
 The data come from a function `fill(put)`, which does `put(p, place, value)` for each of them. They go to
-`finish(planes)`, which finds the results in planes.
+`finish(side)`, which finds the results in the planes from that place on.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.kernel.stmt import If, Let, While
-from staticgraph.compiler.ops.fourier.butterflies import parts
 from staticgraph.compiler.ops.fourier.open_plan import CHIRP, Plan
-from staticgraph.compiler.ops.fourier.open_stages import OpenStages, Point, Points, between
+from staticgraph.compiler.ops.fourier.open_stages import WORK, OpenStages, Point, Points, between, times
 from staticgraph.compiler.ops.statements.strips import Body, Scratch, whole
 
 SPECTRUM = "spectrum"  # the planes of the transform of the chirp
@@ -36,12 +35,12 @@ class Passes:
         points: Points,
         plan: Plan,
         fill: Callable[[Put], Body],
-        finish: Callable[[str], Body],
+        finish: Callable[[Expr], Body],
     ) -> None:
         self.points, self.plan, self.fresh = points, plan, points.fresh
         self.fill, self.finish = fill, finish
-        self.length, self.is_plain, self.lets = plan.lengths()
-        self.stages = OpenStages(points, self.length)
+        self.length, self.is_plain, rows, self.lets = plan.lengths()
+        self.stages = OpenStages(points, self.length, rows)
         self.state = self.stages.state
 
     @property
@@ -68,14 +67,14 @@ class Passes:
 
         inside = (
             Let(turn, state["what"]),
-            case(_PLAIN, self.fill(lambda p, place, value: self.points.put("0", place, value))),
+            case(_PLAIN, self.fill(lambda p, place, value: self.points.put(WORK, place, value))),
             case(_KERNEL, self._kernel()),
             case(_FORTH, self._filled()),
             *self.stages.body(),
-            case(_KERNEL, self.stages.in_planes(self._kept)),
-            case(_FORTH, self.stages.in_planes(self._product)),
-            case(_BACK, self.stages.in_planes(self._result)),
-            If(scalar.eq(following, -1), self.stages.in_planes(self.finish)),
+            case(_KERNEL, self.stages.side(self._kept)),
+            case(_FORTH, self.stages.side(self._product)),
+            case(_BACK, self.stages.side(self._result)),
+            If(scalar.eq(following, -1), self.stages.side(self.finish)),
             *state.put(what=following),
         )
         return (
@@ -96,7 +95,7 @@ class Passes:
             re, im = self.points.get(CHIRP, between(scalar.minimum(number, last), 0, self.plan.most - 1))
             zero = Const(0.0, self.points.dtype)
             parts = scalar.select(there, re, zero), scalar.select(there, -im, zero)
-            return self.points.put("0", place, parts)
+            return self.points.put(WORK, place, parts)
 
         return self.points.each(0, self.length, value)
 
@@ -105,42 +104,38 @@ class Passes:
         zero = Const(0.0, self.points.dtype)
 
         def value(p: Expr, place: Expr, value: Point) -> Body:
-            return self.points.put("0", place, times(value, self.points.get(CHIRP, p)))
+            return self.points.put(WORK, place, times(value, self.points.get(CHIRP, p)))
 
         zeros = self.points.each(
-            self.plan.count, self.length, lambda p, place: self.points.put("0", place, (zero, zero))
+            self.plan.count, self.length, lambda p, place: self.points.put(WORK, place, (zero, zero))
         )
         return *self.fill(value), *zeros
 
-    def _kept(self, planes: str) -> Body:
+    def _kept(self, side: Expr) -> Body:
         def value(p: Expr, place: Expr) -> Body:
-            return self.points.put(SPECTRUM, place, self.points.get(planes, place))
+            return self.points.put(SPECTRUM, place, self.points.get(WORK, side + place))
 
         return self.points.each(0, self.length, value)
 
-    def _product(self, planes: str) -> Body:
+    def _product(self, side: Expr) -> Body:
         """The conjugate of the product with the spectrum: its angles are negative again on the way back."""
 
         def value(p: Expr, place: Expr) -> Body:
-            re, im = times(self.points.get(planes, place), self.points.get(SPECTRUM, place))
-            return self.points.put("0", place, (re, -im))
+            re, im = times(self.points.get(WORK, side + place), self.points.get(SPECTRUM, place))
+            return self.points.put(WORK, place, (re, -im))
 
         return self.points.each(0, self.length, value)
 
-    def _result(self, planes: str) -> Body:
-        """The results, in the same planes."""
+    def _result(self, side: Expr) -> Body:
+        """The results, in the same places."""
         scale = self.fresh.local("scale", self.points.dtype)
 
         def value(p: Expr, place: Expr) -> Body:
-            re, im = self.points.get(planes, place)
-            return self.points.put(planes, place, times((re * scale, -im * scale), self.points.get(CHIRP, p)))
+            re, im = self.points.get(WORK, side + place)
+            turned = times((re * scale, -im * scale), self.points.get(CHIRP, p))
+            return self.points.put(WORK, side + place, turned)
 
         return (
             Let(scale, 1.0 / scalar.cast(self.length, self.points.dtype)),
             *self.points.each(0, self.plan.count, value),
         )
-
-
-def times(a: Point, b: Point) -> Point:
-    """The product of two complex numbers."""
-    return parts(scalar.complex(*a) * scalar.complex(*b))

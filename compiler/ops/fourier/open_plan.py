@@ -14,31 +14,40 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Span, Stmt, Store, Update, While
 from staticgraph.compiler.ops.fourier.butterflies import parts
-from staticgraph.compiler.ops.fourier.open_stages import PRIMES, RADICES, ROOTS, between, radix_of, room
+from staticgraph.compiler.ops.fourier.open_stages import PRIMES, ROOTS, between, radix_of, room
 from staticgraph.compiler.ops.fourier.roots import root
 from staticgraph.compiler.ops.statements.strips import Body, Fresh, Scratch, whole
 
 CHIRP = "chirp"  # the planes of the chirp
-_LENGTHS = "lengths"  # of the transform in stages, and 1 if it is the one that is wanted
+_LENGTHS = "lengths"  # see `Plan.lengths`
 
 
 class Plan:
-    """The tables for `count` points, which are `n` at most."""
+    """The tables for `count` points, which are `n` at most: those of a row, or of each of some columns."""
 
-    def __init__(self, n: AnySize, count: Expr, dtype: DType, fresh: Fresh) -> None:
-        self.most, self.count, self.dtype, self.fresh = room(n), count, dtype, fresh
+    def __init__(self, n: AnySize, count: Expr, dtype: DType, fresh: Fresh, of_rows: bool = True) -> None:
+        self.most, self.count, self.dtype, self.fresh, self.of_rows = room(n), count, dtype, fresh, of_rows
 
     def scratch(self, *tables: str) -> Scratch:
         """The memory of the tables, which all rows have in common."""
         plane = Buffer(self.dtype, (self.most,), written=True, shared=True)
         made = {f"{part}{name}": plane for name in (ROOTS, CHIRP, *tables) for part in ("re", "im")}
-        return made | {_LENGTHS: Buffer(int64, (2,), written=True, shared=True)}
+        return made | {_LENGTHS: Buffer(int64, (3,), written=True, shared=True)}
 
-    def lengths(self) -> tuple[Local, Local, Body]:
-        """The length of the transform in stages, 1 if it is the one that is wanted, and their definitions."""
-        length, is_plain = (self.fresh.local(name, int64) for name in ("length", "plain"))
-        found = (Load(_LENGTHS, (whole(k),), int64) for k in (0, 1))
-        return length, is_plain, (Let(length, between(next(found), 0, self.most)), Let(is_plain, next(found)))
+    def lengths(self) -> tuple[Local, Local, Local, Body]:
+        """Numbers that tell how to transform, and their definitions.
+
+        They are the length of the transform in stages, 1 if it is the one that is wanted, and the rows of
+        the matrix that a row is.
+        """
+        length, is_plain, rows = (self.fresh.local(name, int64) for name in ("length", "plain", "rows"))
+        found = [Load(_LENGTHS, (whole(k),), int64) for k in range(3)]
+        lets = (
+            Let(length, between(found[0], 0, self.most)),
+            Let(is_plain, found[1]),
+            Let(rows, between(found[2], 1, self.most)),
+        )
+        return length, is_plain, rows, lets
 
     def body(self) -> Body:
         """The statements that fill the tables of lengths and of stages."""
@@ -57,6 +66,7 @@ class Plan:
             While((unit * 8 < need) & (unit < whole(self.most)), (Update(unit, unit * 2),)),
             Store(_LENGTHS, (whole(0),), scalar.select(plain, self.count, longer)),
             Store(_LENGTHS, (whole(1),), scalar.select(plain, whole(1), whole(0))),
+            *self._rows(),
             *self._stages(),
             If(rest > 1, self._chirp()),
         )
@@ -65,40 +75,66 @@ class Plan:
         """exp(-pi i k^2 / n): the squares are exact where they are large."""
         return self.table(CHIRP, whole(0), self.count, lambda k: k * k % (self.count * 2), self.count * 2)
 
-    def _stages(self) -> Body:
-        new = self.fresh.local
-        length, _, lets = self.lengths()
-        rest, start, radix, left = (new(name, int64) for name in ("rest", "start", "radix", "left"))
-
-        powers = self._powers if self.dtype is float32 else self._directly
+    def _rows(self) -> Body:
+        """Find the rows of a matrix: as many as there are points, or about as many as there are columns."""
+        if not self.of_rows:
+            return (Store(_LENGTHS, (whole(2),), whole(1)),)
+        length = Load(_LENGTHS, (whole(0),), int64)
+        rows, rest, radix = (self.fresh.local(name, int64) for name in ("rows", "rest", "radix"))
+        more = rows * radix
         return (
-            *lets,
+            Let(rows, whole(1)),
             Let(rest, length),
-            Let(start, whole(0)),
+            Let(radix, radix_of(length)),
             While(
-                rest > 1,
-                (
-                    Let(radix, radix_of(rest)),
-                    Let(left, between(rest // radix, 0, self.most)),
-                    *powers(start, left, radix, rest),
-                    Update(start, start + left * (radix - 1)),
-                    Update(rest, left),
-                ),
+                (rest > 1) & (scalar.eq(length % 4, 0) | scalar.le(more * more, length * 4)),
+                (Update(rows, more), Update(rest, rest // radix), Update(radix, radix_of(rest))),
             ),
+            Store(_LENGTHS, (whole(2),), rows),
         )
 
-    def _directly(self, start: Expr, left: Expr, radix: Expr, order: Expr) -> Body:
-        """The roots of a stage."""
+    def _stages(self) -> Body:
+        """The roots of all stages; those between the columns and the rows of a matrix come first."""
+        new = self.fresh.local
+        length, _, rows, lets = self.lengths()
+        names = "rest", "other", "start", "order", "radix", "left", "turns", "first"
+        rest, other, start, order, radix, left, turns, first = (new(name, int64) for name in names)
+        columns = length // rows
+        powers = self._powers if self.dtype is float32 else self._directly
+        is_turn = scalar.eq(turns, 1)
+        inside = (
+            Let(radix, scalar.select(is_turn, rows, radix_of(rest))),
+            Let(order, scalar.select(is_turn, length, rest)),
+            Let(left, between(order // radix, 0, self.most)),
+            Let(first, 1 - turns),
+            *powers(start, left, first, radix, order),
+            Update(start, start + left * (radix - first)),
+            Update(rest, scalar.select(is_turn, rest, left)),
+            Update(turns, whole(0)),
+            If(scalar.le(rest, 1), (Update(rest, other), Update(other, whole(1)))),
+        )
+        return (
+            *lets,
+            Let(rest, rows if self.of_rows else length),
+            Let(other, columns if self.of_rows else whole(1)),
+            Let(start, whole(0)),
+            Let(turns, scalar.select(columns > 1, whole(1), whole(0)) if self.of_rows else whole(0)),
+            While((rest > 1) | is_turn, inside),
+        )
+
+    def _directly(self, start: Expr, left: Expr, first: Expr, radix: Expr, order: Expr) -> Body:
+        """The roots of a stage: the powers from the `first` one to before `radix`."""
+
         def power(p: Index) -> Body:
             begin = self.fresh.local("begin", int64)
             return (
-                Let(begin, between(start + left * (p - 1), 0, self.most)),
+                Let(begin, between(start + left * (p - first), 0, self.most)),
                 *self.table(ROOTS, begin, left, lambda j: j * p, order),
             )
 
-        return (self.fresh.between(1, radix, max(RADICES), power, "power"),)
+        return (self.fresh.between(first, radix, self.most, power, "power"),)
 
-    def _powers(self, start: Expr, left: Expr, radix: Expr, order: Expr) -> Body:
+    def _powers(self, start: Expr, left: Expr, first: Expr, radix: Expr, order: Expr) -> Body:
         """The same as powers in float64, whose errors are nothing to float32."""
         new = self.fresh.local
         inverse, of, begin = new("inverse", float64), new("order", float64), new("begin", int64)
@@ -108,8 +144,8 @@ class Plan:
             power = [new(part, float64) for part in ("re", "im")]
 
             def step(p: Index) -> Body:
-                first = new("first", int64)
-                at = (first + j,)
+                here = new("here", int64)
+                at = (here + j,)
                 stores = (
                     Store(f"{part}{ROOTS}", at, scalar.cast(v, self.dtype))
                     for part, v in zip(("re", "im"), power, strict=True)
@@ -117,17 +153,19 @@ class Plan:
                 product = [new(part, float64) for part in ("re", "im")]
                 made = parts(scalar.complex(*power) * scalar.complex(*one))
                 return (
-                    Let(first, scalar.maximum(scalar.minimum(begin + left * p, whole(self.most) - left), 0)),
+                    Let(here, scalar.maximum(scalar.minimum(begin + left * p, whole(self.most) - left), 0)),
                     *stores,
                     *(Let(local, v) for local, v in zip(product, made, strict=True)),
                     *(Update(local, v) for local, v in zip(power, product, strict=True)),
                 )
 
             found = root(scalar.cast(j, float64), inverse, of, float64)
+            none = scalar.eq(first, 0)
+            begun = scalar.select(none, 1.0, one[0]), scalar.select(none, 0.0, one[1])
             return (
                 *(Let(local, v) for local, v in zip(one, found, strict=True)),
-                *(Let(local, v) for local, v in zip(power, one, strict=True)),
-                self.fresh.between(0, radix - 1, max(RADICES) - 1, step, "power"),
+                *(Let(local, v) for local, v in zip(power, begun, strict=True)),
+                self.fresh.between(0, radix - first, self.most, step, "power"),
             )
 
         index = self.fresh.index("lane", self.most)
@@ -136,7 +174,7 @@ class Plan:
             Let(of, scalar.cast(order, float64)),
             Let(inverse, 1.0 / of),
             Let(begin, between(start, 0, self.most)),
-            If(begin + left * (radix - 1) <= whole(self.most), (lanes,)),
+            If(begin + left * (radix - first) <= whole(self.most), (lanes,)),
         )
 
     def table(

@@ -1,10 +1,13 @@
 """Fourier transforms of a length that is known when a program runs: stages chosen then.
 
-The stages are those of `rows.py`. There is code for a stage of each radix, and a loop asks which of them
-divides what is left of the length. Points lie in two planes, of real and of imaginary parts, and a stage
-reads one pair of planes and writes the other. In a row, the first stage has its transforms side by side
-in vector lanes; all others have what is inside of a transform there, as strips of columns have from the
-beginning.
+There is code for a stage of each radix, and a loop asks which of them divides what is left of the length.
+Points lie in two planes, of real and of imaginary parts, and each plane has two sides: a stage reads one and
+writes the other. The lanes of a vector are columns, all of which are transformed alike.
+
+A row whose length is a multiple of 4 has its first transforms there, and after them what is inside of one.
+Another row is a matrix, of about as many rows as columns. Its columns are transformed, its entries are turned
+by roots of unity and change places with those on the other side of the diagonal, and its columns are
+transformed again.
 
 Positions depend on numbers that are found at run time. A comparison in front of each loop over lanes tells
 that they are in the planes.
@@ -24,7 +27,10 @@ from staticgraph.compiler.ops.fourier.butterflies import parts, small_transform
 from staticgraph.compiler.ops.statements.strips import Body, Fresh, Scratch, whole
 
 STRIP = 16  # columns that are transformed together: the float32 lanes of the widest vectors
-_USUAL = (8, 4, 5, 3, 2)  # radices that have code for both directions; points are moved for the others
+TILE = 16  # rows and columns of a matrix that change places together: vectors that shuffles interleave
+_TILE = "tile"  # the planes of a tile
+WORK = "work"  # the planes of the points, with two sides
+SPREAD = (8, 4)  # radices whose transforms lie in the lanes of a first stage: shuffles spread what it writes
 ROOTS = "roots"  # the planes of the roots of unity of all stages
 Point = tuple[Expr, Expr]  # its real and its imaginary part
 
@@ -58,9 +64,9 @@ class Points:
         self.most = room(n)
         self.size = self.most if width is None else self.most * STRIP
 
-    def planes(self, name: str) -> Scratch:
+    def planes(self, name: str, sides: int = 1) -> Scratch:
         """The scratch memory of a pair of planes."""
-        buffer = Buffer(self.dtype, (self.size,), written=True, local=True)
+        buffer = Buffer(self.dtype, (self.size * sides,), written=True, local=True)
         return dict.fromkeys((f"re{name}", f"im{name}"), buffer)
 
     def get(self, name: str, place: Expr) -> Point:
@@ -102,7 +108,7 @@ class Points:
 class State:
     """Whole numbers that change from step to step: in memory, where no proof of positions follows them."""
 
-    _NAMES = ("side", "done", "rest", "start", "what", "ready")
+    _NAMES = ("side", "done", "rest", "start", "half", "what", "ready")
 
     @property
     def scratch(self) -> Scratch:
@@ -118,116 +124,106 @@ class State:
 
 
 class OpenStages:
-    """The statements of one transform in the planes 0, whose results are in the planes `side`.
+    """The statements of one transform of what the first side of the planes has.
 
-    It turns by negative angles. `length` is the number of points.
+    It turns by negative angles. `length` is the number of points, and `rows` those of the matrix that a row
+    is; `side` tells where the results begin.
     """
 
-    def __init__(self, points: Points, length: Expr) -> None:
-        self.points, self.length, self.fresh, self.state = points, length, points.fresh, State()
+    def __init__(self, points: Points, length: Expr, rows: Expr) -> None:
+        self.points, self.length, self.rows = points, length, rows
+        self.fresh, self.state = points.fresh, State()
 
     @property
     def scratch(self) -> Scratch:
         """The scratch memory."""
-        return self.points.planes("0") | self.points.planes("1") | self.state.scratch
+        tile = Buffer(self.points.dtype, (TILE, TILE), written=True, local=True)
+        tiles = {f"{part}{_TILE}": tile for part in ("re", "im") if self.points.width is None}
+        return self.points.planes(WORK, sides=2) | self.state.scratch | tiles
 
     def body(self) -> Body:
-        """All stages. `side` tells where the results are."""
-        width, state = self.points.width, self.state
-        first: list[Stmt] = []
-        if width is None:
-            radix = self.fresh.local("radix", int64)
-            first = [Let(radix, radix_of(self.length))]
-            first += [If(scalar.eq(radix, r) & (self.length > 1), (*self._first(r),)) for r in RADICES]
-        radix, case = (self.fresh.local(name, int64) for name in ("radix", "case"))
-        cases = (
-            If(scalar.eq(case, r * 2 + side), (*self._stage(r, str(side), str(1 - side)),))
-            for r in RADICES
-            for side in ((0, 1) if r in _USUAL else (1,))
+        """All stages."""
+        width, state, radix = self.points.width, self.state, self.fresh.local("radix", int64)
+        rest, is_single = state["rest"], scalar.eq(state["done"], 1)
+        if width is not None:
+            cases = (If(scalar.eq(radix, r), (*self._stage(r),)) for r in RADICES)
+            stages = While(rest > 1, (Let(radix, radix_of(rest)), *cases))
+            return *state.put(side=0, done=width, rest=self.length, start=0), stages
+        case, columns = self.fresh.local("case", int64), self.fresh.local("columns", int64)
+        found = scalar.select(is_single & scalar.eq(radix % 4, 0), -radix, radix)
+        inside = (
+            Let(radix, radix_of(rest)),
+            Let(case, found),
+            *(If(scalar.eq(case, -r), (*self._first(r),)) for r in SPREAD),
+            *(If(scalar.eq(case, r), (*self._stage(r),)) for r in RADICES),
         )
-        is_rare = scalar.eq(state["side"], 0)
-        for r in _USUAL:
-            is_rare = is_rare & scalar.ne(radix, r)
-        inside: Body = (
-            Let(radix, radix_of(state["rest"])),
-            If(is_rare, self._moved()),
-            Let(case, radix * 2 + state["side"]),
-            *cases,
+        is_matrix = scalar.eq(state["half"], 0) & (columns > 1)
+        halves: Body = (
+            While(rest > 1, inside),
+            If(is_matrix, (*self._turn(columns), *state.put(rest=columns))),
+            *state.put(half=state["half"] + 1),
         )
-        begun = state.put(side=0, done=1 if width is None else width, rest=self.length, start=0)
-        return *begun, *first, While(state["rest"] > 1, inside)
+        # The first roots are those of the turn.
+        start = scalar.select(columns > 1, self.rows * columns, whole(0))
+        return (
+            Let(columns, between(self.length // self.rows, 1, self.points.most)),
+            *state.put(side=0, done=columns, rest=self.rows, start=start, half=0),
+            While(state["half"] < 2, halves),
+        )
 
-    def _moved(self) -> Body:
-        """Copy the planes 0 to the planes 1."""
-        points = self.points
-        count = self.length if points.width is None else self.length * points.width
-        move = points.lanes(
-            between(count, 0, points.size),
-            points.size,
-            lambda place: points.put("1", place, points.get("0", place)),
-        )
-        return move, *self.state.put(side=1)
-
-    def in_planes(self, body: Callable[[str], Body]) -> Body:
-        """Do `body(name)` with the planes that have the results."""
-        side = self.fresh.local("planes", int64)
-        return Let(side, self.state["side"]), *(If(scalar.eq(side, n), body(str(n))) for n in (0, 1))
-
-    def _following(self, radix: int, left: Expr) -> Body:
-        """The state of the stage after this one."""
-        state = self.state
-        return state.put(
-            start=state["start"] + left * (radix - 1),
-            rest=left,
-            done=state["done"] * radix,
-            side=1 - state["side"],
-        )
+    def side(self, body: Callable[[Local], Body]) -> Body:
+        """Do `body(side)` with the place where the results begin."""
+        side = self.fresh.local("side", int64)
+        return Let(side, between(self.state["side"], 0, self.points.size)), *body(side)
 
     def _first(self, radix: int) -> Iterator[Stmt]:
-        """The first stage of a row, with its transforms in the lanes."""
-        points, left = self.points, self.fresh.local("left", int64)
+        """The first stage of a row that is no matrix, with its transforms in the lanes."""
+        points, state, left = self.points, self.state, self.fresh.local("left", int64)
+        size = whole(points.size)
 
         def results(j: Index) -> Body:
             return self._results(
-                radix, "0", "1", lambda q: left * q + j, lambda p: j * radix + p, left, whole(0), j
+                radix, lambda q: left * q + j, lambda p: size + j * radix + p, left, whole(0), j
             )
 
         yield Let(left, between(self.length // radix, 0, points.most))
         yield If(left * radix <= whole(points.most), (points.lanes(left, points.most, results),))
-        yield from self._following(radix, left)
+        yield from state.put(start=left * (radix - 1), rest=left, done=radix, side=size)
 
-    def _stage(self, radix: int, source: str, target: str) -> Iterator[Stmt]:
-        """A stage with what is inside of its transforms in the lanes."""
-        points, new = self.points, self.fresh.local
-        left, done, span, start, at = (new(name, int64) for name in ("left", "done", "span", "start", "at"))
-        yield Let(left, between(self.state["rest"] // radix, 0, points.most))
-        yield Let(done, between(self.state["done"], 1, points.size))
+    def _stage(self, radix: int) -> Iterator[Stmt]:
+        """A stage of a radix."""
+        points, state, new = self.points, self.state, self.fresh.local
+        size, both = whole(self.points.size), whole(self.points.size * 2)
+        left, done, span, start, at, to = (
+            new(name, int64) for name in ("left", "done", "span", "start", "at", "to")
+        )
+        yield Let(left, between(state["rest"] // radix, 0, points.most))
+        yield Let(done, between(state["done"], 1, points.size))
         yield Let(span, between(left * done, 0, points.size))
-        yield Let(start, between(self.state["start"], 0, points.most))
+        yield Let(start, between(state["start"], 0, points.most))
 
         def transform(j: Index) -> Body:
             def results(k: Index) -> Body:
                 return self._results(
-                    radix, source, target,
-                    lambda q: at + span * q + k, lambda p: at * radix + done * p + k, left, start, j,
-                )  # fmt: skip
+                    radix, lambda q: at + span * q + k, lambda p: to + done * p + k, left, start, j
+                )
 
-            size = whole(points.size)
-            inside = (at + span * (radix - 1) + done <= size) & (at * radix + done * radix <= size)
+            inside = (at + span * (radix - 1) + done <= both) & (to + done * radix <= both)
             return (
-                Let(at, between(j * done, 0, points.size)),
+                Let(at, between(state["side"] + j * done, 0, points.size * 2)),
+                Let(to, between(size - state["side"] + j * done * radix, 0, points.size * 2)),
                 If(inside, (points.lanes(done, points.size, results),)),
             )
 
         loop = self.fresh.between(0, left, points.most, transform, "j")
         yield If(start + left * radix <= whole(points.most), (loop,))
-        yield from self._following(radix, left)
+        yield from state.put(
+            start=start + left * (radix - 1), rest=left, done=done * radix, side=size - state["side"]
+        )
 
     def _results(
         self,
         radix: int,
-        source: str,
-        target: str,
         read: Callable[[int], Expr],
         write: Callable[[int], Expr],
         left: Expr,
@@ -242,17 +238,76 @@ class OpenStages:
             lets.append(Let(local, value))
             return local
 
-        points = []
-        for q in range(radix):
-            points.append(scalar.complex(*map(kept, self.points.get(source, read(q)))))
+        points = [scalar.complex(*map(kept, self.points.get(WORK, read(q)))) for q in range(radix)]
         stores: list[Body] = []
         for p, value in enumerate(small_transform(points, -1.0)):
             if p:
-                place = start + left * (p - 1) + j
-                value = value * scalar.complex(*self.points.get(ROOTS, place))
-            stores.append(self.points.stores(target, write(p), [*map(kept, parts(value))]))
+                value = value * scalar.complex(*self.points.get(ROOTS, start + left * (p - 1) + j))
+            stores.append(self.points.stores(WORK, write(p), [*map(kept, parts(value))]))
         # What lanes write side by side follows each other.
         return *lets, *(store for part in zip(*stores, strict=True) for store in part)
+
+    def _turn(self, columns: Expr) -> Body:
+        """Turn entry [i, j] of the matrix by the root i j of the length, and make it entry [j, i].
+
+        They change places in square tiles, by shuffles: to gather them would take as long as all stages.
+        """
+        points, new, fresh = self.points, self.fresh.local, self.fresh
+        size = whole(self.points.size)
+        side, height = new("side", int64), new("height", int64)
+
+        def tile(first: Expr, column: Index) -> Body:
+            """The tile from row `first` on, of some columns."""
+            begin = column * TILE
+            # Beyond the matrix are points that nobody needs.
+            ats = [new("at", int64) for _ in range(TILE)]
+            places = [scalar.minimum(first + r, self.rows - 1) * columns + begin for r in range(TILE)]
+
+            def turned(lane: Index) -> Body:
+                made = [
+                    times(points.get(WORK, side + at + lane), points.get(ROOTS, at + lane)) for at in ats
+                ]
+                lets = [(new("re", points.dtype), new("im", points.dtype)) for _ in made]
+                return (
+                    *(Let(local, v) for pair, value in zip(lets, made, strict=True)
+                      for local, v in zip(pair, value, strict=True)),
+                    *(Store(f"{part}{_TILE}", (lane, whole(r)), pair[k])
+                      for k, part in enumerate(("re", "im")) for r, pair in enumerate(lets)),
+                )  # fmt: skip
+
+            def line(j: Index) -> Body:
+                to = new("to", int64)
+
+                def entry(lane: Index) -> Body:
+                    value = [Load(f"{part}{_TILE}", (j, lane), points.dtype) for part in ("re", "im")]
+                    return (If(lane < height, points.stores(WORK, to + lane, value)),)
+
+                place = size - side + (begin + j) * self.rows + first
+                return Let(to, between(place, 0, points.size * 2 - TILE)), fresh.lanes(TILE, entry)
+
+            return (
+                *(Let(at, between(v, 0, points.most - TILE)) for at, v in zip(ats, places, strict=True)),
+                fresh.lanes(TILE, turned),
+                fresh.between(0, between(columns - begin, 0, TILE), TILE, line, "j"),
+            )
+
+        def strip(number: Index) -> Body:
+            first = number * TILE
+            tiles = fresh.between(
+                0, (columns + TILE - 1) // TILE, points.most // TILE, lambda c: tile(first, c), "tile"
+            )
+            return Let(height, between(self.rows - first, 0, TILE)), tiles
+
+        return (
+            Let(side, between(self.state["side"], 0, points.size)),
+            fresh.between(0, (self.rows + TILE - 1) // TILE, points.most // TILE, strip, "strip"),
+            *self.state.put(done=self.rows, side=size - side),
+        )
+
+
+def times(a: Point, b: Point) -> Point:
+    """The product of two complex numbers."""
+    return parts(scalar.complex(*a) * scalar.complex(*b))
 
 
 def radix_of(length: Expr) -> Expr:

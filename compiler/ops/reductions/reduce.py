@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import BOOLEAN, FLOATING, NUMERIC, REAL, bool_, int32
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
-from staticgraph.compiler.graph.sizes import positive
+from staticgraph.compiler.graph.sizes import AnySize, is_open, positive
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.kinds import composite, reduced_shape, reduction, sizes
 from staticgraph.compiler.ops.samples import Sample, distinct, real, truth
@@ -108,16 +107,24 @@ def reduce_sum(total: Any, x: Any) -> Any:
     return total + x
 
 
-def _part(x: Any, axis: int, start: int, size: int) -> Any:
+def _part(x: Any, axis: int, start: AnySize, size: int) -> Any:
     begin = tuple(start if d == axis else 0 for d in range(x.rank))
     return ops.slice(x, begin=begin, size=tuple(size if d == axis else n for d, n in enumerate(x.shape)))
 
 
 def _complex_product(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The product of complex numbers: one half of an axis times the other, until one number is left."""
+    """The product of complex numbers: one half of an axis times the other, until one number is left.
+
+    Code for that depends on the length. An open axis is multiplied in order.
+    """
     shape = reduced_shape(x.shape, axis, keepdims)
     for d in normalize_axes(axis, x.rank):
-        n = operator.index(x.shape[d])
+        n = x.shape[d]
+        if is_open((n,)):
+            # Before one number more stands the product of all, which is 1 if there are none.
+            longer = ops.pad(x, paddings=[(0, int(e == d)) for e in range(x.rank)])
+            x = _part(ops.cumprod(longer, axis=d, exclusive=True), d, n, 1)
+            continue
         if n == 0:
             x = ops.pad(x, paddings=[(0, int(e == d)) for e in range(x.rank)]) + 1.0
         while n > 1:
