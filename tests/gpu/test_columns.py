@@ -96,6 +96,20 @@ def test_many_rows_are_summed_in_parts(rows: int, columns: int):
     assert [name for name, _ in work.scratch] == ["partial0"]
 
 
+def test_parts_are_added_up_by_several_blocks():
+    """In the first function a block has all 64 columns."""
+    (kernel,) = loops(lambda x: [sg.reduce_sum(x, 0)], *floats((65536, 64)))
+    assert blocks(emitted(kernel)) == [256, 4]
+    check([kernel])
+
+
+def test_batch_norm_reads_its_input_twice_and_a_little():
+    """A sample, then both moments in one pass, then the result."""
+    inputs = floats((64, 56, 56, 64), (64,), (64,))
+    found = loops(lambda x, s, o: [*sg.nn.fused_batch_norm(x, s, o)], *inputs)
+    assert [len(emitted(kernel).calls) for kernel in found] == [2, 2, 1]
+
+
 def test_columns_are_loaded_as_vectors():
     for dtype, lanes in ((float32, 4), (float16, 8), (float64, 2)):
         (kernel,) = loops(lambda x: [sg.reduce_sum(x, 0)], (dtype, (4096, 512)))

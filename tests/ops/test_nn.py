@@ -46,6 +46,50 @@ def test_fused_batch_norm_returns_the_unbiased_variance():
     assert (y.ravel().tolist(), mean.tolist(), variance.tolist()) == ([-1, 1], [2], [2])
 
 
+def moments_of_images(x: np.ndarray, data_format: str = "NHWC") -> tuple[np.ndarray, ...]:
+    """Normalised float32 images, and the mean and the variance of each channel."""
+    channels = x.shape[3 if data_format == "NHWC" else 1]
+    images = sg.placeholder(sg.float32, x.shape)
+    scale, offset = np.ones(channels, np.float32), np.zeros(channels, np.float32)
+    found = sg.nn.fused_batch_norm(images, scale, offset, data_format=data_format)
+    with sg.Session() as session:
+        return session.run(found, {images: x})
+
+
+SHAPE = (16, 12, 12, 4)
+NEAR = np.random.default_rng(0).normal(size=SHAPE)
+FAR = [
+    1e4 + NEAR,
+    1e6 + NEAR,
+    np.where(np.arange(16).reshape(-1, 1, 1, 1) % 16 == 0, 1e4, 0) + NEAR,  # the image that is sampled
+    np.where(np.arange(SHAPE[0] * 144).reshape(16, 12, 12, 1) == 0, 0, 1e4) + NEAR,
+]
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+@pytest.mark.parametrize("case", range(len(FAR)))
+def test_a_large_mean_costs_the_variance_no_digits(case: int, data_format: str):
+    x = FAR[case].astype(np.float32)
+    given = x if data_format == "NHWC" else x.transpose(0, 3, 1, 2)
+    _, mean, variance = moments_of_images(given, data_format)
+    wide = x.astype(np.float64).reshape(-1, 4)
+    np.testing.assert_allclose(mean, wide.mean(0), rtol=3e-6)
+    np.testing.assert_allclose(variance, wide.var(0, ddof=1), rtol=1e-5)
+
+
+def test_images_of_one_value_are_zero_when_they_are_normalised():
+    y, mean, variance = moments_of_images(np.full(SHAPE, 1234.567, np.float32))
+    assert not y.any() and not variance.any() and (mean == np.float32(1234.567)).all()
+
+
+def test_the_mean_of_what_is_infinite_is_infinite():
+    x = NEAR.astype(np.float32)
+    x[0, 0, 0, 1], x[0, 0, 0, 2] = np.inf, -np.inf
+    _, mean, variance = moments_of_images(x)
+    assert mean[1] == np.inf and mean[2] == -np.inf and np.isfinite(mean[[0, 3]]).all()
+    assert np.isnan(variance).tolist() == [False, True, True, False]
+
+
 def test_dropout_of_nothing_is_the_input():
     x = sg.placeholder(sg.float32, [2])
     assert sg.nn.dropout(x, rate=0.0) is x

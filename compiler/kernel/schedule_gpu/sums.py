@@ -22,7 +22,7 @@ from staticgraph.compiler.kernel.loops.nests import flatten
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid, Scratch
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
+from staticgraph.compiler.kernel.schedule_gpu.limits import SECTOR_BYTES, THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.strides import Columns, counting, neighbours, split, width
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Stmt, Store, Update, rewrite
 from staticgraph.compiler.machine import GpuMachine
@@ -146,6 +146,7 @@ def in_parts(sums: Sums, count: int) -> tuple[Sums, Sums, Scratch]:
 
 _WORTH = 4  # parts that are worth another function
 _VECTORS, _ROWS = 4, 16  # of a thread at least, if rows are cut: along memory, and across
+_LOADED = 4  # rows that a thread loads before it adds them up
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,13 +154,14 @@ class SumSchedule(FunctionSchedule):
     """One function: blocks for `sums`, each of which has `parts` blocks that take a share of its rows.
 
     `along`: rows lie side by side in memory, and a thread loads `width` of them at a time; otherwise it has
-    as many columns.
+    as many columns, and `lanes` threads next to each other have different ones.
     """
 
     sums: Sums
     along: bool
     width: int
     parts: int
+    lanes: int
 
     takes_sizes = True
 
@@ -172,18 +174,6 @@ class SumSchedule(FunctionSchedule):
         """The tile of a block, and the parts of the rows."""
         way = "rows" if self.along else "columns"
         return f"vectors of {self.width} {way}, {self.tile} columns a block, rows in {self.parts} parts"
-
-    @property
-    def lanes(self) -> int:
-        """Threads next to each other that have different columns."""
-        vectors = self.sums.count // self.width
-        return (
-            1
-            if self.along
-            else WARP
-            if isinstance(vectors, Size)
-            else min(WARP, 1 << (vectors - 1).bit_length())
-        )
 
     @property
     def tile(self) -> int:
@@ -203,15 +193,32 @@ class SumSchedule(FunctionSchedule):
 def schedule_sums(sums: Sums, machine: GpuMachine) -> GpuSchedule:
     """Return one function for `sums`, or one for parts of the rows and one that adds them up."""
     along = sums.is_along
-    whole = _function(sums, along, 1)
+    whole = _function(sums, along)
     rows = estimate(sums.height, MANY) // whole.strips
     most = rows // (whole.width * _VECTORS) if along else rows // _ROWS
     parts = min(machine.busy_blocks // estimate(whole.grid[0], MANY), most)
     if parts < _WORTH:
-        return GpuSchedule((whole,))
+        return GpuSchedule((_narrowed(whole, machine),))
     first, then, scratch = in_parts(sums, parts)
-    return GpuSchedule((_function(first, along, parts), _function(then, along, 1)), scratch)
+    return GpuSchedule((_function(first, along, parts), _narrowed(_function(then, along), machine)), scratch)
 
 
-def _function(sums: Sums, along: bool, parts: int) -> SumSchedule:
-    return SumSchedule(sums, along, sums.width_along if along else sums.width_across, parts)
+def _function(sums: Sums, along: bool, parts: int = 1) -> SumSchedule:
+    width = sums.width_along if along else sums.width_across
+    vectors = sums.count // width
+    lanes = WARP if isinstance(vectors, Size) else min(WARP, 1 << (vectors - 1).bit_length())
+    return SumSchedule(sums, along, width, parts, 1 if along else lanes)
+
+
+def _narrowed(made: SumSchedule, machine: GpuMachine) -> SumSchedule:
+    """`made` with narrower tiles, and so more blocks, while threads have many rows and the GPU is idle."""
+    loads = [e for r in made.sums.reduces.values() for e in walk(r.value) if isinstance(e, Load)]
+    sector = SECTOR_BYTES // min((e.dtype.size for e in loads), default=1)  # columns that lie in one
+    while (
+        made.lanes > 1
+        and made.tile > sector
+        and estimate(made.grid[0], MANY) < machine.busy_blocks
+        and estimate(made.sums.height, MANY) > _LOADED * made.strips
+    ):
+        made = replace(made, lanes=made.lanes // 2)
+    return made

@@ -1,6 +1,8 @@
 """Which of many overlapping boxes to keep: the best one first, then what does not overlap what is kept.
 
-How many are kept only the scores say, so Python computes it while the graph runs.
+If it is known how many boxes are kept at most, a loop of the graph finds them, which is compiled. A result
+with as many elements as boxes are kept is cut from that, and the step is left there as by `where`. Python
+computes what is kept, while the graph runs, if the most is computed too, and where scores are lowered.
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.domains.image.greedy_suppression import (
+    greedily_kept,
+    intersections_over_unions,
+    overlaps_of,
+)
 
 __all__ = [
     "non_max_suppression",
@@ -26,6 +34,8 @@ __all__ = [
     "non_max_suppression_padded",
     "non_max_suppression_with_scores",
 ]
+
+MOST_ROUNDS = 1 << 16  # of a loop with room for all that it keeps
 
 Overlap = Callable[[int, list[int]], np.ndarray]  # of one box with each of several
 
@@ -57,7 +67,7 @@ def _kept(
     """
     current = scores.astype(np.float32).copy()
     seen = np.zeros(len(scores), int)  # how many of the kept ones each score has been lowered by
-    waiting = set(np.flatnonzero(scores > least).tolist())
+    waiting = set(np.flatnonzero(current > least).tolist())
     kept: list[int] = []
     while waiting and len(kept) < most:
         best = min(waiting, key=lambda i: (-current[i], i))
@@ -79,7 +89,8 @@ def _kept(
 def _of_boxes(
     boxes: np.ndarray, scores: np.ndarray, most: Any, *limits: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    return _kept(_intersection_over_union(boxes), scores, int(most), *map(float, limits))
+    overlap = _intersection_over_union(boxes.astype(np.float32))
+    return _kept(overlap, scores, int(most), *map(float, limits))
 
 
 def _of_overlaps(overlaps: np.ndarray, scores: np.ndarray, most: Any, *limits: Any) -> np.ndarray:
@@ -139,7 +150,7 @@ def non_max_suppression(
 
     `boxes` is [boxes, 4] with two opposite corners y, x, y, x each. A box is dropped that overlaps a better
     one by more than `iou_threshold`, as the area of their intersection over that of their union, or whose
-    score is not above `score_threshold`.
+    score is not above `score_threshold`. Boxes and scores of 16 bits are compared as float32.
 
     >>> import staticgraph as sg
     >>> boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.0], [2.0, 2.0, 3.0, 3.0]]
@@ -148,9 +159,33 @@ def non_max_suppression(
     [1, 2]
     """
     with name_scope(name, "non_max_suppression"):
+        found = _greedily(boxes, scores, max_output_size, iou_threshold, score_threshold)
+        if found is not None:
+            return _cut(*found)
         return non_max_suppression_with_scores(
             boxes, scores, max_output_size, iou_threshold, score_threshold
         )[0]
+
+
+def _greedily(boxes: Any, scores: Any, most: Any, *limits: Any) -> tuple[Tensor, Tensor] | None:
+    """Return what is kept, with zeros behind it, and how much that is; None if the most is not known."""
+    boxes, scores, most = _checked("non_max_suppression", boxes, scores, most, 4)
+    room = _room(most)
+    if room is None:
+        return None
+    return greedily_kept(intersections_over_unions(boxes), scores, room, *_limits(*limits))
+
+
+def _room(most: Tensor) -> int | None:
+    """The greatest number of boxes that are kept, if it is known and sensible."""
+    known = static_value(most)
+    return int(known) if known is not None and 0 <= known <= MOST_ROUNDS else None
+
+
+def _cut(kept: Tensor, count: Tensor) -> Tensor:
+    kept = kept[:count]
+    kept.set_shape([None])
+    return kept
 
 
 def non_max_suppression_padded(
@@ -164,6 +199,9 @@ def non_max_suppression_padded(
 ) -> tuple[Tensor, Tensor]:
     """`non_max_suppression`, on demand filled with zeros to `max_output_size`; and how many are kept."""
     with name_scope(name, "non_max_suppression_padded"):
+        found = _greedily(boxes, scores, max_output_size, iou_threshold, score_threshold)
+        if found is not None:
+            return (found[0] if pad_to_max_output_size else _cut(*found)), found[1]
         kept = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
         count = size_of(kept, 0)
         return pad(kept, [[0, max_output_size - count]]) if pad_to_max_output_size else kept, count
@@ -180,7 +218,10 @@ def non_max_suppression_overlaps(
     """`non_max_suppression` where overlaps[i, j] says how far boxes i and j overlap."""
     with name_scope(name, "non_max_suppression_overlaps"):
         inputs = _checked("non_max_suppression_overlaps", overlaps, scores, max_output_size, None)
-        inputs += _limits(overlap_threshold, score_threshold)
+        limits, room = _limits(overlap_threshold, score_threshold), _room(inputs[2])
+        if room is not None:
+            return _cut(*greedily_kept(overlaps_of(inputs[0]), inputs[1], room, *limits))
+        inputs += limits
         kept = ops.py_func_stateless(
             inputs, func=_of_overlaps, Tout=(int32,), name="NonMaxSuppressionWithOverlaps"
         )
