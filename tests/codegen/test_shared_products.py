@@ -88,6 +88,8 @@ def test_numbers_of_several_products_compute_as_each_of_them_does():
         (lambda a: range(a), (96, 160, 576)),
         (lambda a: f"{a}", (96, 160, 576)),
         (lambda a: bool(a - 96), [False, True, True]),
+        (lambda a: a < Several((100, 100, 600)), [True, False, True]),
+        (lambda a: a == Several((96, 0, 576)), [True, False, True]),
     ],
 )
 def test_what_the_products_would_decide_otherwise_divides_them(decide, ways):
