@@ -4,8 +4,10 @@ import pytest
 
 from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.gemm.several import Apart, Several, one_of
-from staticgraph.compiler.codegen.gemm.share_text import emit_together
+from staticgraph.compiler.codegen.gemm.share_text import _Join, emit_together
+from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Index
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.contraction_cases import Conv, matmul, processor
 from tests.codegen.open_products import B, OpenProduct
@@ -78,6 +80,16 @@ def test_numbers_of_several_products_compute_as_each_of_them_does():
     assert (a // 48 * 48 - a + 64) == Several((64, 48, 64))
     assert a % 16 == 0 and a > b and a != 0  # numbers, and answers that all give
     assert isinstance(a % 16, int)
+
+
+def test_an_index_or_an_open_size_has_one_counterpart_in_each_product():
+    i, j, k = (Index(name, 4 + n) for n, name in enumerate("ijk"))
+    n, m = symbol("n"), symbol("m")
+    joined = _Join(2)._of([(i, n, i), (j, n, j)])
+    assert joined[0] is joined[2] and joined[0].extent.values == (4, 5) and joined[1] is n
+    for first, second in (((i, i), (j, k)), ((n, n), (n, m)), ((n,), (4,))):
+        with pytest.raises(Apart):
+            _Join(2)._of([first, second])
 
 
 @pytest.mark.parametrize(
