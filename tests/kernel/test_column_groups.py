@@ -87,6 +87,22 @@ def test_others_stay(kernel):
     assert by_column_groups(flat, 64) is flat
 
 
+@pytest.mark.parametrize(
+    ("rows", "width", "used"), [(15, 4, False), (16, 4, True), (50, 33, False), (50, 32, True)]
+)
+def test_columns_of_few_rows_or_wide_groups_have_no_memory_of_their_own(rows, width, used):
+    """A group of more than two vectors is a row that is read in order."""
+    row, column = Index("k", rows), Index("c", width)
+    x = Load("x", (row, g, column), float32)
+    inner = Loop(row, (Loop(column, (Update(total, total + x, "add"),)),))
+    body = Let(total, ZERO), inner, Store("y", (g,), total)
+    buffers = {
+        "x": Buffer(float32, (rows, GROUPS, width)), "y": Buffer(float32, (GROUPS,), written=True),
+    }  # fmt: skip
+    flat = flatten(Kernel("sums", buffers, (Loop(g, body),)))
+    assert (by_column_groups(flat, 64) is not flat) is used
+
+
 def test_loops_around_one_along_memory_keep_their_order():
     """One that changes fewer places is not better inside: it would walk through memory in strides."""
     row, group, column = Index("row", 9), Index("group", 5), Index("column", 4)
