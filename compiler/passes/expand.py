@@ -66,7 +66,7 @@ def expand(function: Function, on_gpu: bool = False) -> Function:
 def _is_expanded(node: Node, on_gpu: bool) -> bool:
     if node.op.name in MARKERS or (len(node.inputs) > MOST_INPUTS and is_wide(node)):
         return True
-    return _is_composite(node, on_gpu) or _is_narrow_total(node)
+    return _is_composite(node, on_gpu) or (node.op.name in _TOTALS and _is_narrow(node))
 
 
 def _is_composite(node: Node, on_gpu: bool) -> bool:
@@ -79,10 +79,8 @@ def _is_composite(node: Node, on_gpu: bool) -> bool:
     return not lacks_sizes(node, on_gpu)
 
 
-def _is_narrow_total(node: Node) -> bool:
-    """Return True if a node adds up or multiplies numbers of 16 bits. A single update meets no other."""
-    if node.op.name not in _TOTALS:
-        return False
+def _is_narrow(node: Node) -> bool:
+    """Return True if a total is of numbers of 16 bits. A single update meets no other."""
     (out,) = node.outputs
     alone = node.op.name == "gather_grad" and same(node.inputs[1].type.size, 1)
     return out.dtype.is_floating and out.dtype.size == 2 and not alone
@@ -92,7 +90,8 @@ def _rebuild(node: Node, inputs: tuple[Value, ...], on_gpu: bool) -> Value | tup
     build = node.outputs[0].recorder
     if node.op.name in MARKERS:
         return inputs[MARKERS[node.op.name]]
-    composite, narrow = _is_composite(node, on_gpu), _is_narrow_total(node)
+    composite = _is_composite(node, on_gpu)
+    narrow = node.op.name in _TOTALS and _is_narrow(node)
     if not composite and not narrow and not is_wide(node):
         return build.again(node, inputs).outputs
     with build.at(node.where), recording(build):
