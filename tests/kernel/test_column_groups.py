@@ -103,6 +103,25 @@ def test_columns_of_few_rows_or_wide_groups_have_no_memory_of_their_own(rows, wi
     assert (by_column_groups(flat, 64) is not flat) is used
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_sums_of_columns_inside_of_a_loop_belong_to_one_thread(inside):
+    """Threads share the iterations of the loop around: each needs memory of its own."""
+    image = Index("image", 8)
+    at = (image, k, g, c) if inside else (k, g, c)
+    target = (image, g) if inside else (g,)
+    body = (Let(total, ZERO), summed(total, Load("x", at, float32)), Store("y", target, total))
+    buffers = {
+        "x": Buffer(float32, tuple(i.extent for i in at)),
+        "y": Buffer(float32, tuple(i.extent for i in target), written=True),
+    }
+    groups = Loop(g, body)
+    made = by_column_groups(
+        flatten(Kernel("sums", buffers, (Loop(image, (groups,)) if inside else groups,))), 64
+    )
+    (columns,) = made.buffers.keys() - buffers.keys()
+    assert (made.buffers[columns].local, made.buffers[columns].shared) == (inside, not inside)
+
+
 def test_loops_around_one_along_memory_keep_their_order():
     """One that changes fewer places is not better inside: it would walk through memory in strides."""
     row, group, column = Index("row", 9), Index("group", 5), Index("column", 4)
