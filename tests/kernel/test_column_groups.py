@@ -53,6 +53,13 @@ def moments(far_from=None, element=element) -> Kernel:
     return Kernel("moments", buffers, (Loop(g, body),))
 
 
+def continued() -> Kernel:
+    """Sums that go on from what is in memory."""
+    body = (Let(total, Load("s", (g,), float32)), summed(total, element), Store("y", (g,), total))
+    x, y = Buffer(float32, (ROWS, GROUPS, WIDTH)), Buffer(float32, (GROUPS,), written=True)
+    return Kernel("continued", {"x": x, "s": replace(y, written=False), "y": y}, (Loop(g, body),))
+
+
 def test_columns_are_summed_first():
     text = kernel_text(by_column_groups(flatten(moments()), 64))
     assert text.count("simd") == 2 and "columns4" in text and "columns5" in text
@@ -80,6 +87,7 @@ def test_sums_are_right_at_each_width(far_from, vector_bytes, rng):
     [
         moments(element=Load("x", (k, c, g), float32)),  # columns of other groups in between
         moments(Load("y", (scalar.cast(Load("w", (c,), float32), k.dtype),), float32)),  # places of the data
+        continued(),
     ],
 )
 def test_others_stay(kernel):
