@@ -291,6 +291,19 @@ def in_float32(function: Callable[..., Any] | None) -> Callable[..., Any] | None
     return computed
 
 
+def rounded_once(reference: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A NumPy reference whose totals grow in float32 for float16, as those of `passes/expand.py` do."""
+
+    def computed(*arrays: Any, **attrs: Any) -> np.ndarray:
+        if not any(getattr(a, "dtype", None) == np.float16 for a in arrays):
+            return reference(*arrays, **attrs)
+        wide = (a.astype(np.float32) if getattr(a, "dtype", None) == np.float16 else a for a in arrays)
+        with np.errstate(over="ignore"):
+            return reference(*wide, **attrs).astype(np.float16)
+
+    return computed
+
+
 def _floating_dtypes(values: Sequence[Any]) -> Iterator[DType]:
     for value in values:
         if isinstance(value, tuple | list):

@@ -2,6 +2,7 @@
 
     softmax(x)            ->  exp(x - reduce_max(x)) / reduce_sum(exp(x - reduce_max(x)))
     matmul(z, w)          ->  the same of real numbers, if z and w are complex
+    cumsum(x)             ->  cast(cumsum(cast(x, float32)), float16), if x is float16
     watch(x), identity(x) ->  x
     add_n(x0, ..., x199)  ->  add_n(add_n(x0, ..., x127), x128, ..., x199)
     concat(x0, ..., x199) ->  concat(concat(x0, ..., x127), concat(x128, ..., x199))
@@ -24,6 +25,7 @@ from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import RuleError, refused
 from staticgraph.compiler.graph.function import Function, Node, Value, lacks_sizes, transform
 from staticgraph.compiler.graph.opdef import Kind, ops, recording
+from staticgraph.compiler.graph.sizes import same
 
 # Markers, and the input that they stand for.
 MARKERS = {
@@ -34,6 +36,13 @@ MARKERS = {
     "stationary": 0,
     "override": 1,
 }
+
+# Routines whose totals grow in the memory of the result. In 16 bits each step would round them, and a total
+# stops growing at some hundred times its items.
+_TOTALS = frozenset({
+    "cumprod", "cumsum", "cumulative_logsumexp", "gather_grad", "linear_recurrence", "scatter_nd",
+    "unsorted_segment_prod", "unsorted_segment_sum",
+})  # fmt: skip
 
 _SAVES = {"top_k", "self_adjoint_eig", "square_svd"}  # operations without whose further results work is saved
 
@@ -57,7 +66,7 @@ def expand(function: Function, on_gpu: bool = False) -> Function:
 def _is_expanded(node: Node, on_gpu: bool) -> bool:
     if node.op.name in MARKERS or (len(node.inputs) > MOST_INPUTS and is_wide(node)):
         return True
-    return _is_composite(node, on_gpu)
+    return _is_composite(node, on_gpu) or (node.op.name in _TOTALS and _is_narrow(node))
 
 
 def _is_composite(node: Node, on_gpu: bool) -> bool:
@@ -70,14 +79,28 @@ def _is_composite(node: Node, on_gpu: bool) -> bool:
     return not lacks_sizes(node, on_gpu)
 
 
+def _is_narrow(node: Node) -> bool:
+    """Return True if a total is of numbers of 16 bits. A single update meets no other."""
+    (out,) = node.outputs
+    alone = node.op.name == "gather_grad" and same(node.inputs[1].type.size, 1)
+    return out.dtype.is_floating and out.dtype.size == 2 and not alone
+
+
 def _rebuild(node: Node, inputs: tuple[Value, ...], on_gpu: bool) -> Value | tuple[Value, ...]:
     build = node.outputs[0].recorder
     if node.op.name in MARKERS:
         return inputs[MARKERS[node.op.name]]
     composite = _is_composite(node, on_gpu)
-    if not composite and not is_wide(node):
+    narrow = node.op.name in _TOTALS and _is_narrow(node)
+    if not composite and not narrow and not is_wide(node):
         return build.again(node, inputs).outputs
     with build.at(node.where), recording(build):
+        if narrow:
+            from staticgraph.compiler.ops.kinds import in_float32
+
+            wide = in_float32(node.op)
+            assert wide is not None
+            return wide(*inputs, **node.attrs)
         if not composite:
             return narrowed(node, inputs)
         assert node.op.expand is not None

@@ -246,9 +246,33 @@ def layer_normalization(
     [None, 4]
     """
     with name_scope(name, "layernorm", [x, offset, scale]):
-        x = convert_to_tensor(x)
-        mean, variance = moments(x, list(axes), keepdims=True)
-        return batch_normalization(x, mean, variance, offset, scale, variance_epsilon)
+        return standardized(convert_to_tensor(x), list(axes), offset, scale, variance_epsilon)
+
+
+def standardized(
+    x: Tensor,
+    axes: Sequence[int],
+    offset: Any,
+    scale: Any,
+    variance_epsilon: float,
+    name: str | None = None,
+) -> Tensor:
+    """Return `x` with mean 0 and variance 1 over `axes`, then scaled and shifted.
+
+    It is computed in float32 for elements of 16 bits: their variance may be infinite in float16.
+
+    Args:
+        x: Any shape, floating.
+        axes: The axes of which each position has a mean and a variance of its own elements.
+        offset, scale: None, or of shapes that broadcast with that of `x`.
+        variance_epsilon: Added to the variance.
+        name: The scope of what follows the moments.
+    """
+    wide = widened(x)
+    mean, variance = moments(wide, list(axes), keepdims=True)
+    offset, scale = (v if v is None else of_dtype(convert_to_tensor(v), wide.dtype) for v in (offset, scale))
+    made = batch_normalization(wide, mean, variance, offset, scale, variance_epsilon, name)
+    return of_dtype(made, x.dtype)
 
 
 def local_response_normalization(

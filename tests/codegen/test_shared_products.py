@@ -4,8 +4,10 @@ import pytest
 
 from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.gemm.several import Apart, Several, one_of
-from staticgraph.compiler.codegen.gemm.share_text import emit_together
+from staticgraph.compiler.codegen.gemm.share_text import _Join, emit_together
+from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Index
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.contraction_cases import Conv, matmul, processor
 from tests.codegen.open_products import B, OpenProduct
@@ -80,6 +82,16 @@ def test_numbers_of_several_products_compute_as_each_of_them_does():
     assert isinstance(a % 16, int)
 
 
+def test_an_index_or_an_open_size_has_one_counterpart_in_each_product():
+    i, j, k = (Index(name, 4 + n) for n, name in enumerate("ijk"))
+    n, m = symbol("n"), symbol("m")
+    joined = _Join(2)._of([(i, n, i), (j, n, j)])
+    assert joined[0] is joined[2] and joined[0].extent.values == (4, 5) and joined[1] is n
+    for first, second in (((i, i), (j, k)), ((n, n), (n, m)), ((n,), (4,))):
+        with pytest.raises(Apart):
+            _Join(2)._of([first, second])
+
+
 @pytest.mark.parametrize(
     ("decide", "ways"),
     [
@@ -88,6 +100,8 @@ def test_numbers_of_several_products_compute_as_each_of_them_does():
         (lambda a: range(a), (96, 160, 576)),
         (lambda a: f"{a}", (96, 160, 576)),
         (lambda a: bool(a - 96), [False, True, True]),
+        (lambda a: a < Several((100, 100, 600)), [True, False, True]),
+        (lambda a: a == Several((96, 0, 576)), [True, False, True]),
     ],
 )
 def test_what_the_products_would_decide_otherwise_divides_them(decide, ways):

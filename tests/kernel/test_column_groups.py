@@ -53,6 +53,13 @@ def moments(far_from=None, element=element) -> Kernel:
     return Kernel("moments", buffers, (Loop(g, body),))
 
 
+def continued() -> Kernel:
+    """Sums that go on from what is in memory."""
+    body = (Let(total, Load("s", (g,), float32)), summed(total, element), Store("y", (g,), total))
+    x, y = Buffer(float32, (ROWS, GROUPS, WIDTH)), Buffer(float32, (GROUPS,), written=True)
+    return Kernel("continued", {"x": x, "s": replace(y, written=False), "y": y}, (Loop(g, body),))
+
+
 def test_columns_are_summed_first():
     text = kernel_text(by_column_groups(flatten(moments()), 64))
     assert text.count("simd") == 2 and "columns4" in text and "columns5" in text
@@ -80,11 +87,47 @@ def test_sums_are_right_at_each_width(far_from, vector_bytes, rng):
     [
         moments(element=Load("x", (k, c, g), float32)),  # columns of other groups in between
         moments(Load("y", (scalar.cast(Load("w", (c,), float32), k.dtype),), float32)),  # places of the data
+        continued(),
     ],
 )
 def test_others_stay(kernel):
     flat = flatten(kernel)
     assert by_column_groups(flat, 64) is flat
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "used"), [(15, 4, False), (16, 4, True), (50, 33, False), (50, 32, True)]
+)
+def test_columns_of_few_rows_or_wide_groups_have_no_memory_of_their_own(rows, width, used):
+    """A group of more than two vectors is a row that is read in order."""
+    row, column = Index("k", rows), Index("c", width)
+    x = Load("x", (row, g, column), float32)
+    inner = Loop(row, (Loop(column, (Update(total, total + x, "add"),)),))
+    body = Let(total, ZERO), inner, Store("y", (g,), total)
+    buffers = {
+        "x": Buffer(float32, (rows, GROUPS, width)), "y": Buffer(float32, (GROUPS,), written=True),
+    }  # fmt: skip
+    flat = flatten(Kernel("sums", buffers, (Loop(g, body),)))
+    assert (by_column_groups(flat, 64) is not flat) is used
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_sums_of_columns_inside_of_a_loop_belong_to_one_thread(inside):
+    """Threads share the iterations of the loop around: each needs memory of its own."""
+    image = Index("image", 8)
+    at = (image, k, g, c) if inside else (k, g, c)
+    target = (image, g) if inside else (g,)
+    body = (Let(total, ZERO), summed(total, Load("x", at, float32)), Store("y", target, total))
+    buffers = {
+        "x": Buffer(float32, tuple(i.extent for i in at)),
+        "y": Buffer(float32, tuple(i.extent for i in target), written=True),
+    }
+    groups = Loop(g, body)
+    made = by_column_groups(
+        flatten(Kernel("sums", buffers, (Loop(image, (groups,)) if inside else groups,))), 64
+    )
+    (columns,) = made.buffers.keys() - buffers.keys()
+    assert (made.buffers[columns].local, made.buffers[columns].shared) == (inside, not inside)
 
 
 def test_loops_around_one_along_memory_keep_their_order():

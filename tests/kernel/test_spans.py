@@ -79,7 +79,9 @@ def _at(bound, n):
     return out[0]
 
 
-@pytest.mark.parametrize(("start", "stop"), [(0, 0), (0, 3), (0, 16), (3, 40), (1, 77), (0, 99), (50, 9)])
+@pytest.mark.parametrize(
+    ("start", "stop"), [(0, 0), (0, 3), (0, 16), (0, 20), (3, 40), (5, 62), (1, 77), (0, 99), (50, 9)]
+)
 def test_a_span_in_vector_lanes(start, stop, rng):
     """Whole vectors from its first iteration on, then one under a mask; what is around it stays."""
     n = 77
@@ -96,6 +98,32 @@ def test_a_span_in_vector_lanes(start, stop, rng):
     wanted = fed["y"].copy()
     wanted[start:stop] = fed["x"][start:stop] * 2
     np.testing.assert_array_equal(run(kernel, fed)["y"], wanted)
+
+
+@pytest.mark.parametrize("count", [0, 3, 16, 20, 63, 64, 75, 127, 150, 190, 255])
+def test_a_sum_of_a_span_in_several_vectors(count, rng):
+    """Vectors of all registers, then of one register, then one under a mask: each iteration once."""
+    n, start = 300, 7
+    lane, zero, stop = Index("lane", n), Const(0, int64), Local("stop", int64)
+    body = (
+        Let(stop, Load("ends", (zero,), int64)),
+        Let(total, Const(0.0, float32)),
+        Loop(
+            lane,
+            (Update(total, total + Load("x", (lane,), float32), "add"),),
+            LoopKind.SIMD,
+            Span(Const(start, int64), stop),
+        ),
+        Store("y", (zero,), total),
+    )
+    row, bounds = Buffer(float32, (n,)), Buffer(int64, (1,))
+    kernel = Kernel("part", {"ends": bounds, "x": row, "y": Buffer(float32, (1,), written=True)}, body)
+    fed = {
+        "ends": np.int64([start + count]),
+        "x": rng.integers(-99, 99, n).astype("f4"),
+        "y": np.zeros(1, "f4"),
+    }
+    assert run(kernel, fed)["y"] == fed["x"][start : start + count].sum()
 
 
 def test_a_span_is_part_of_what_a_kernel_says():

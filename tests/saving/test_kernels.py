@@ -268,6 +268,7 @@ def rewritten(path: Path, change: Any) -> None:
         (lambda head, _: head["programs"][0].pop("arena"), "has no 'arena'"),
         (lambda head, _: head["programs"][0].update(codes=[]), "no code"),
         (lambda head, _: head["programs"][0]["codes"].append("k0"), "no code for the function k0"),
+        (lambda head, _: head["programs"][0]["codes"].append("\ud800"), "an impossible name"),
         (lambda head, _: head["programs"][0].update(codes=head["programs"][0]["codes"][:1]), "no code for"),
         (lambda _, entries: entries.pop("0"), "no code"),
         (lambda head, _: head.pop("target"), "has no 'target'"),

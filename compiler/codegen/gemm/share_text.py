@@ -26,7 +26,7 @@ from staticgraph.compiler.codegen.gemm.micro_kernel import FAR
 from staticgraph.compiler.codegen.gemm.several import Apart, one_of, several
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import Size, Undecided
+from staticgraph.compiler.graph.sizes import Size, Undecided, same_shape
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.expr import Extent, Index, walk
 from staticgraph.compiler.machine import CPU
@@ -190,7 +190,7 @@ class _Join:
 
     def _size(self, sizes: tuple[Size, ...]) -> Size:
         """An open size has the same parameter in all products."""
-        if self._sizes.setdefault(sizes[0], sizes) != sizes:
+        if not same_shape(self._sizes.setdefault(sizes[0], sizes), sizes):
             raise Apart(f"{sizes[0]} is another size elsewhere")
         return sizes[0]
 

@@ -23,7 +23,7 @@ from staticgraph.compiler.kernel.stmt import If, Let, Loop, Stmt, Store
 from staticgraph.compiler.ops.arrays.gathering import batch_rank, checked, coordinates, gathered, nd_shape
 from staticgraph.compiler.ops.arrays.movement import INDEX
 from staticgraph.compiler.ops.arrays.updates import in_order
-from staticgraph.compiler.ops.kinds import Described, Out, View, routine
+from staticgraph.compiler.ops.kinds import Described, Out, View, rounded_once, routine
 from staticgraph.compiler.ops.requirements import coordinates_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 from staticgraph.compiler.ops.statements.loops import counters, each, nested
@@ -90,6 +90,7 @@ def _block_width(columns: AnySize) -> AnySize:
     return next((n for n in range(most, _LEAST_BLOCK - 1, -_UNIT) if columns % n == 0), columns)
 
 
+@rounded_once
 def _gather_grad(
     updates: np.ndarray, which: np.ndarray, shape: Any, axis: int, batch_dims: int = 0
 ) -> np.ndarray:
@@ -210,8 +211,10 @@ def scatter_statements(
     vars={"indices": "I"},
     dtypes={"T": _ACCUMULATED, "I": INDEX},
     differentiable=(1,),
-    numpy=lambda indices, updates, shape: _scattered(
-        np.zeros(shape, updates.dtype), indices, updates, np.add
+    numpy=rounded_once(
+        lambda indices, updates, shape: _scattered(
+            np.zeros(shape, updates.dtype), indices, updates, np.add
+        )
     ),
     grad=lambda g, y, indices, updates, shape: (None, ops.gather_nd(g, indices)),
     grad_takes=(),

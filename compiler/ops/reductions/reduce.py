@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
 from staticgraph.compiler.graph.sizes import AnySize, is_open, positive
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.ops.kinds import composite, reduced_shape, reduction, sizes
+from staticgraph.compiler.ops.kinds import composite, in_float32, reduced_shape, reduction, sizes
 from staticgraph.compiler.ops.samples import Sample, distinct, real, truth
 
 Axis = int | tuple[int, ...] | None
@@ -142,7 +142,7 @@ def _complex_product(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     combine="mul",
     dtypes=NUMERIC,
     samples=_samples(real),
-    grad=_prod_grad,
+    grad=in_float32(_prod_grad),
 )
 def reduce_prod(product: Any, x: Any) -> Any:
     """Product of the elements along `axis`; 1 if there are none."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC
+from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC, float32
 from staticgraph.compiler.graph.errors import OperandError
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis
@@ -19,7 +19,15 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.form import Scan
 from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, Update
-from staticgraph.compiler.ops.kinds import Described, Out, View, holomorphic, routine
+from staticgraph.compiler.ops.kinds import (
+    Described,
+    Out,
+    View,
+    holomorphic,
+    in_float32,
+    rounded_once,
+    routine,
+)
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.statements.loops import counters, first_of, nested
 
@@ -100,7 +108,7 @@ def _numpy_scan(accumulate: Callable[..., Any], start: float) -> Callable[..., n
         total = accumulate(x, axis=axis, dtype=x.dtype)
         return np.flip(total, axis) if reverse else total
 
-    return reference
+    return rounded_once(reference)
 
 
 _SAMPLES = [
@@ -167,7 +175,7 @@ def _cumprod_grad(
 @routine(
     tf="Cumprod", type=_type, numpy=_numpy_scan(np.cumprod, 1), operands=("axis",), partial=("axis",),
     dtypes=NUMERIC,
-    grad=holomorphic(_cumprod_grad), samples=_SAMPLES,
+    grad=in_float32(holomorphic(_cumprod_grad)), samples=_SAMPLES,
 )
 def cumprod(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
@@ -198,7 +206,7 @@ def _recurrence_type(x: TensorType, factors: TensorType, axis: int = 0, reverse:
 
 
 @routine(
-    type=_recurrence_type, numpy=_numpy_recurrence, dtypes=FLOATING | COMPLEX,
+    type=_recurrence_type, numpy=rounded_once(_numpy_recurrence), dtypes=FLOATING | COMPLEX,
     grad=holomorphic(_recurrence_grad),
     samples=[
         Sample(real(5), real(5)),
@@ -238,6 +246,7 @@ def _logaddexp(a: Any, b: Any) -> Any:
     )
 
 
+@rounded_once
 def _cumulative_logsumexp(
     x: np.ndarray, axis: int = 0, exclusive: bool = False, reverse: bool = False
 ) -> np.ndarray:
@@ -253,7 +262,15 @@ def _cumulative_logsumexp_grad(
     """exp(x_j - y_j) times the sum of g_i * exp(y_j - y_i) over the results that x_j is part of.
 
     Results grow along the axis, so that no exponential is greater than 1. An exclusive result is one late.
+    Differences of results need more digits than 16 bits have.
     """
+    if x.dtype.size == 2:
+        wide = ops.cast(x, dtype=float32)
+        y = cumulative_logsumexp(wide, axis=axis, exclusive=exclusive, reverse=reverse)
+        (slope,) = _cumulative_logsumexp_grad(
+            ops.cast(g, dtype=float32), y, wide, axis=axis, exclusive=exclusive, reverse=reverse
+        )
+        return (ops.cast(slope, dtype=x.dtype),)
     decay = _ratio(y, _next(y, axis, reverse))
     sums = linear_recurrence(g, decay, axis=axis, reverse=not reverse)
     if exclusive:

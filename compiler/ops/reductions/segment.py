@@ -24,7 +24,7 @@ from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops.arrays.gathering import checked
 from staticgraph.compiler.ops.arrays.movement import INDEX
 from staticgraph.compiler.ops.arrays.scatter import slices, updated
-from staticgraph.compiler.ops.kinds import Described, Out, View, composite, holomorphic, routine
+from staticgraph.compiler.ops.kinds import Described, Out, View, composite, holomorphic, rounded_once, routine
 from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.statements.loops import counters, each
@@ -49,7 +49,7 @@ def _unsorted_numpy(ufunc: np.ufunc, start: Callable[[np.dtype], Any]) -> Callab
         ufunc.at(out, np.where((ids >= 0) & (ids < num_segments), ids, num_segments), rows)
         return out[:num_segments]
 
-    return reference
+    return rounded_once(reference)
 
 
 def _unsorted_statements(

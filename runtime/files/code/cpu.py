@@ -322,5 +322,6 @@ def _prepared(
         told["fetches"], operations("writes"), operations("draws"), (), told["may_overwrite"],
         checked=told["checked"], needed=[*operations("needed")],
     )  # fmt: skip
-    items(told["codes"], "the functions of a program", str)
+    if not all(name.isascii() for name in items(told["codes"], "the functions of a program", str)):
+        raise InvalidFileError("a function of a program has an impossible name")
     return prepared(step, arguments, results, told, constants)

@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import normalize_axis
 from staticgraph.layers import BatchNormalization
+from staticgraph.nn.normalization import standardized
 from staticgraph.state.initializers import (
     GlorotUniform,
     Initializer,
@@ -297,8 +298,7 @@ def layer_norm(
         parameter = partial(sg.get_variable, shape=sizes, dtype=inputs.dtype, trainable=trainable)
         beta = parameter("beta", initializer=Zeros) if center else None
         gamma = parameter("gamma", initializer=Ones) if scale else None
-        mean, variance = sg.nn.moments(inputs, list(range(begin_norm_axis, rank)), keep_dims=True)
-        outputs = sg.nn.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
+        outputs = standardized(inputs, range(begin_norm_axis, rank), beta, gamma, 1e-12)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
     return collect_named_outputs(outputs_collections, opened.name, outputs)

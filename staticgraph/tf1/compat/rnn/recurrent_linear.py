@@ -7,6 +7,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.nn.normalization import standardized
 
 
 def linear(args: Sequence[Any], size: Any, bias: bool = True, initializer: Any = None) -> sg.Tensor:
@@ -35,5 +36,4 @@ def normalized(x: sg.Tensor, gain: float, shift: float, scope: str) -> sg.Tensor
     with sg.variable_scope(scope):
         gamma = sg.get_variable("gamma", x.shape[-1:], x.dtype, sg.constant_initializer(gain))
         beta = sg.get_variable("beta", x.shape[-1:], x.dtype, sg.constant_initializer(shift))
-        mean, variance = sg.nn.moments(x, [1], keep_dims=True)
-        return sg.nn.batch_normalization(x, mean, variance, beta, gamma, 1e-12)
+        return standardized(x, [1], beta, gamma, 1e-12)

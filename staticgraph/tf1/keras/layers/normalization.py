@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph import nn
 from staticgraph.arrays import array_ops
 from staticgraph.building.framework import checked
 from staticgraph.building.signatures import like
@@ -14,6 +13,7 @@ from staticgraph.compiler.graph.shapes import TensorShape, normalize_axes
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import normalization
 from staticgraph.layers.adapters import with_weights
+from staticgraph.nn.normalization import standardized
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.arguments import resolved, weight_options
@@ -134,9 +134,8 @@ class LayerNormalization(Layer):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        mean, variance = nn.moments(inputs, self._axes, keep_dims=True)
         beta, gamma = self.beta, self.gamma
         if self._axes != [inputs.shape.ndims - 1]:
             sizes = [n if d in self._axes else 1 for d, n in enumerate(inputs.shape.as_list())]
             beta, gamma = (None if v is None else array_ops.reshape(v, sizes) for v in (beta, gamma))
-        return nn.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
+        return standardized(inputs, self._axes, beta, gamma, self.epsilon)

@@ -9,6 +9,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.nn.normalization import standardized
 from staticgraph.state.initializers import Ones, Zeros
 from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
 from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs
@@ -60,8 +61,7 @@ def instance_norm(
     with opened_layer(scope, "InstanceNorm", inputs, reuse, variables_collections) as opened:
         made = partial(_parameter, inputs, axis, param_initializers or {}, trainable, broadcast)
         beta, gamma = made("beta", Zeros, center), made("gamma", Ones, scale)
-        mean, variance = sg.nn.moments(inputs, along, keep_dims=True)
-        outputs = sg.nn.batch_normalization(inputs, mean, variance, beta, gamma, epsilon, "instancenorm")
+        outputs = standardized(inputs, along, beta, gamma, epsilon, "instancenorm")
         outputs = outputs if activation_fn is None else activation_fn(outputs)
     return collect_named_outputs(outputs_collections, opened.name, outputs)
 
@@ -124,8 +124,7 @@ def group_norm(
     with opened_layer(scope, "GroupNorm", inputs, reuse, variables_collections) as opened:
         made = partial(_parameter, inputs, axis, param_initializers or {}, trainable, broadcast)
         beta, gamma = made("beta", Zeros, center), made("gamma", Ones, scale)
-        mean, variance = sg.nn.moments(grouped, over, keep_dims=True)
-        outputs = sg.nn.batch_normalization(grouped, mean, variance, beta, gamma, epsilon)
+        outputs = standardized(grouped, over, beta, gamma, epsilon)
         outputs = sg.reshape(outputs, sizes)
         outputs.set_shape(inputs.shape)
         outputs = outputs if activation_fn is None else activation_fn(outputs)
