@@ -163,7 +163,7 @@ def base_of(
     Raises:
         ValueError: If there is no such layer.
     """
-    rows = [(layer, table.stem_padding) for layer in table.stem]
+    rows: list[tuple[Conv | Pool | Mixed, str]] = [(layer, table.stem_padding) for layer in table.stem]
     rows += [(layer, "SAME") for layer in table.modules]
     names = [end_point_of(layer) for layer, _ in rows]
     if final_endpoint not in names:

@@ -28,7 +28,7 @@ class Stage(NamedTuple):
         depth: Channels of the convolutions.
         window: Height and width of their kernels.
         options: Further arguments of the convolutions.
-        count: How many there are in a scope of their own; 0 for one without such a scope.
+        repeated: How many there are in a scope of their own; 0 for one without such a scope.
         pool: Height and width of the windows of the pool, 0 for none.
     """
 
@@ -36,7 +36,7 @@ class Stage(NamedTuple):
     depth: int
     window: int
     options: Arguments = _NONE
-    count: int = 0
+    repeated: int = 0
     pool: int = 0
 
 
@@ -97,10 +97,10 @@ def net_of(
 
 
 def _applied(stage: Stage, net: Any) -> Any:
-    number, depth, window, options, count, pool = stage
+    number, depth, window, options, repeated, pool = stage
     shape = depth, [window, window]
-    if count:
-        net = repeat(net, count, conv2d, *shape, **options, scope=f"conv{number}")
+    if repeated:
+        net = repeat(net, repeated, conv2d, *shape, **options, scope=f"conv{number}")
     else:
         net = conv2d(net, *shape, **options, scope=f"conv{number}")
     return max_pool2d(net, [pool, pool], scope=f"pool{number}") if pool else net

@@ -61,7 +61,8 @@ def residual_net(version: Version, blocks: Any, call: Call) -> tuple[Any, dict[s
             arg_scope([conv2d, version.bottleneck, stack_blocks_dense], outputs_collections=collection),
             arg_scope([batch_norm], is_training=call.is_training),
         ):
-            net, stride = call.inputs, call.output_stride
+            net: Any = call.inputs
+            stride: float | None = call.output_stride
             if call.include_root_block:
                 net, stride = _root(version, net, stride)
             net = stack_blocks_dense(net, blocks, stride)
@@ -77,10 +78,10 @@ def residual_net(version: Version, blocks: Any, call: Call) -> tuple[Any, dict[s
     return net, end_points
 
 
-def _root(version: Version, net: Any, output_stride: int | None) -> tuple[Any, float | None]:
+def _root(version: Version, net: Any, output_stride: float | None) -> tuple[Any, float | None]:
     """Return the images after the first layer and its pool, and the output stride that is left."""
     if output_stride is not None and output_stride % 4 != 0:
-        raise misuse(ValueError, f"{version.name}: output_stride={output_stride} is not a multiple of 4")
+        raise misuse(ValueError, f"{version.name}: output_stride={output_stride:g} is not a multiple of 4")
     with arg_scope([conv2d], **(LINEAR if version.normalized_first else {})):
         net = conv2d_same(net, 64, 7, stride=2, scope="conv1")
     net = max_pool2d(net, [3, 3], stride=2, scope="pool1")

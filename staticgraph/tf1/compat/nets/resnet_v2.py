@@ -91,12 +91,13 @@ def resnet_v2(
     Raises:
         ValueError: If `output_stride` is no product of the first units' strides.
 
+    >>> import staticgraph as sg
     >>> from staticgraph.tf1.compat.nets.resnet_v2 import resnet_v2, resnet_v2_block
     >>> images = sg.placeholder(sg.float32, [None, 65, 65, 3])
     >>> blocks = [resnet_v2_block("block1", base_depth=4, num_units=2, stride=2)]
     >>> net, end_points = resnet_v2(images, blocks, global_pool=False)
     >>> net.shape.as_list(), list(end_points)[-1]
-    ([None, 9, 9, 16], 'resnet_v2/block1')
+    ([None, 8, 8, 16], 'resnet_v2/block1')
     """
     call = Call(
         inputs, num_classes, is_training, global_pool, output_stride, include_root_block, reuse, scope

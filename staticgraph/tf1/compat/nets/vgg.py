@@ -45,7 +45,7 @@ def _vgg(name: str, counts: tuple[int, ...], own_name_scope: bool = True) -> Cal
     """Return the net with so many convolutions before each of its five pools."""
     depths = 64, 128, 256, 512, 512
     rows = enumerate(zip(depths, counts, strict=True), 1)
-    stages = tuple(Stage(number, depth, 3, count=count, pool=2) for number, (depth, count) in rows)
+    stages = tuple(Stage(number, depth, 3, repeated=count, pool=2) for number, (depth, count) in rows)
 
     def net(
         inputs: Any,
