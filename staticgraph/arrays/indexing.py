@@ -361,14 +361,13 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int |
                 f"mask of shape {mask.shape} does not fit axes {axis} and following of shape {tensor.shape}",
             )
         with counted_as(tensor.graph, 27):  # TensorFlow makes one axis of those of the mask in any case
-            several = mask.shape.ndims > 1
-            if several:
-                sizes = shape(tensor)
-                tensor = reshape(tensor, concat([sizes[:axis], [-1], sizes[axis + mask.shape.ndims :]], 0))
-                mask = reshape(mask, [-1])
+            # Done for one axis too: the derivative of a reshape is a tensor, never IndexedSlices.
+            sizes = shape(tensor)
+            tensor = reshape(tensor, concat([sizes[:axis], [-1], sizes[axis + mask.shape.ndims :]], 0))
+            mask = reshape(mask, [-1])
             chosen = ops.gather(tensor, squeeze(where(mask), axis=[1]), axis=axis)
         # The rows are made a tensor, and reshaped.
-        count_backward(chosen, BackwardCount(5 * (axis == 0) + 2 * (not several), added=True))
+        count_backward(chosen, BackwardCount(5 * (axis == 0), added=True))
         return chosen
 
 

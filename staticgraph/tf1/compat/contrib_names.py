@@ -80,6 +80,9 @@ _LAYER_FUNCTIONS = tuple(
     f".contrib.layer_functions.{name}"
     for name in ("pooling", "embedding", "summaries", "sequences", "legacy", "divisive_normalization")
 )
+_NETS = "alexnet inception overfeat resnet_utils resnet_v1 resnet_v2 vgg"
+_NET_MODULES = {name: (f".nets.{name}",) for name in _NETS.split()}
+_NET_MODULES |= {f"inception_v{version}": (".nets.inception",) for version in (1, 2, 3)}
 _DEPRECATED = "deprecated deprecated_arg_values deprecated_args"
 _SAME = "argsort assert_scalar convert_to_tensor_or_sparse_tensor sort"
 _FRAMEWORK = {name: name for name in _SAME.split()}
@@ -129,6 +132,8 @@ AREAS = {
     "contrib.slim.losses": Area((contrib_losses,)),
     "contrib.slim.initializers": Area(areas=("contrib.layers", "initializers")),
     "contrib.slim.regularizers": Area((regularizers,)),
+    **{f"contrib.slim.nets.{name}": Area(_NET_MODULES[name]) for name in _NETS.split()},
+    **{f"contrib.slim.python.slim.nets.{name}": Area(modules) for name, modules in _NET_MODULES.items()},
     "contrib.lookup": Area((contrib_lookup,)),
     "contrib.slim.utils": Area((".contrib.layer_utils",)),
     "contrib.losses": Area((contrib_losses,)),

@@ -69,10 +69,10 @@ class Tree:
                 return found
         if name in area.names and (found := self.lookup(area.names[name])) is not MISSING:
             return found
-        for other in area.areas:
-            if (found := self.find(other, name)) is not MISSING:
-                return found
-        return self.namespace(_join(path, name)) or MISSING
+        if (below := self.namespace(_join(path, name))) is not None:  # other areas may have one of that name
+            return below
+        found = (self.find(other, name) for other in area.areas)
+        return next((each for each in found if each is not MISSING), MISSING)
 
     def lookup(self, dotted: str) -> Any:
         """Return the object that a dotted name stands for, or MISSING; ignore attributes of instances."""

@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.data.mapping import TakenWhile
 from staticgraph.tf1.data.pipeline import Node
 from staticgraph.tf1.data.selecting import Concatenated, Repeat, Take, Zipped
-from staticgraph.tf1.data.sources import Counter
+from staticgraph.tf1.data.sources import Counter, Numbers
 
 __all__ = ["is_endless"]
 
@@ -23,7 +23,7 @@ def is_endless(node: Node) -> bool:
     (True, False)
     """
     match node:
-        case Counter():
+        case Counter() | Numbers():
             return True
         case TakenWhile():
             return False

@@ -25,7 +25,7 @@ from staticgraph.tf1.data.dataset import Dataset, counter, traced, traced_datase
 from staticgraph.tf1.data.file_datasets import CsvDataset
 from staticgraph.tf1.data.function import scalar_type
 from staticgraph.tf1.data.iterators import only_element
-from staticgraph.tf1.data.mixing import choose_from_datasets, sample_from_datasets
+from staticgraph.tf1.data.mixing import RandomDataset, choose_from_datasets, sample_from_datasets
 from staticgraph.tf1.data.operation_counts import (
     INTERLEAVED_IN_PARALLEL,
     SHUFFLED_AND_REPEATED,
@@ -41,6 +41,7 @@ __all__ = [
     "CsvDataset",
     "DistributeOptions",
     "OptimizationOptions",
+    "RandomDataset",
     "ThreadingOptions",
     "bucket_by_sequence_length",
     "choose_from_datasets",

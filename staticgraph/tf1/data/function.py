@@ -18,11 +18,12 @@ from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OutOfRangeError, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.recording.op_count import uncounted
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.runtime.session import Session
-from staticgraph.tf1.data.pipeline import Given, Node, Run, tensors_of
+from staticgraph.tf1.data.pipeline import Given, Node, Run, giving, tensors_of
 from staticgraph.tf1.data.portable import is_portable
 from staticgraph.tf1.data.structure import (
     Component,
@@ -62,7 +63,7 @@ class Function:
         self._params: list[Tensor] = []
         self._given: list[Node | None] = []  # of each leaf of the params: what stands for a dataset
         self.dataset: Node | None = None
-        with self._graph.aside():
+        with uncounted(self._graph), self._graph.aside():  # TensorFlow has a graph for each function
             start = self._graph.version
             given = map_leaves(lambda part: self._parameter(part, wrap), params)
             args = given if spread and type(given) is tuple else (given,)
@@ -150,15 +151,17 @@ class Function:
         self, idle: list[tuple[Session, Call]], run: Run, element: Element, captured: Sequence[np.ndarray]
     ) -> list[np.ndarray]:
         """The values of the results. Threads that are here at once use a session each."""
-        pairs = zip(self._given, element, strict=True)
+        pairs = list(zip(self._given, element, strict=True))
         arguments = [t for stand_in, value in pairs if stand_in is None for t in to_tensors(value)]
+        given = {stand_in: value for stand_in, value in pairs if stand_in is not None}
         try:
             session, call = idle.pop()
         except IndexError:
             session, call = self._new_call()
         try:
             session.variables.resources = run.resources  # tables and queues are those of the user's session
-            made = call(*arguments, *captured)
+            with giving({**run.given, **given}):
+                made = call(*arguments, *captured)
             return [t.dtype.round(value) for t, value in zip(self._results, made, strict=True)]
         except OutOfRangeError as error:  # which would look like the end of the dataset
             raise InvalidArgumentError(error.message, error.op) from error

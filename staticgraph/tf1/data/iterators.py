@@ -38,7 +38,7 @@ from staticgraph.tf1.data.operation_counts import (
     ONE_SHOT_ITERATOR,
     OPTIMIZED,
 )
-from staticgraph.tf1.data.pipeline import Failed, Node, Run, tensors_of
+from staticgraph.tf1.data.pipeline import Failed, Node, Run, given_datasets, tensors_of
 from staticgraph.tf1.data.selecting import unjoined
 from staticgraph.tf1.data.structure import (
     Component,
@@ -301,7 +301,8 @@ class Iterator:
 )
 def single_element(*tensors: Any, node: Node, types: _Types) -> Any:
     """The one element, of these `types`, of the dataset whose last step is `node`."""
-    elements = node.iterate(Run(dict(zip(tensors_of(node), tensors, strict=True)), resources()))
+    values = dict(zip(tensors_of(node), tensors, strict=True))
+    elements = node.iterate(Run(values, resources(), given_datasets()))
     element = next(elements, None)
     if element is None:
         raise InvalidArgumentError("Dataset was empty.")

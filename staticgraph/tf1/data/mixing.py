@@ -6,22 +6,19 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import Any
 
-import numpy as np
-
 from staticgraph.arrays.array_ops import expand_dims, squeeze
-from staticgraph.building.inputs import constant, convert_to_tensor
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.mathematics.math_ops import log
-from staticgraph.random_numbers.integers import RandomNumbers, seeds_of
+from staticgraph.random_numbers.integers import seeds_of
 from staticgraph.random_numbers.stateless import stateless_multinomial
 from staticgraph.tf1.data.dataset import Dataset
 from staticgraph.tf1.data.pipeline import Failed, Node, Run
+from staticgraph.tf1.data.sources import Numbers
 from staticgraph.tf1.data.structure import Element, relaxed
-
-_NUMBER = TensorType(int64, ())
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -49,17 +46,18 @@ class Directed(Node):
                 return
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Numbers(Node):
-    """Random 32-bit numbers without an end."""
+def RandomDataset(seed: Any = None) -> Dataset:
+    """Random int64 numbers from 0 to 2**32 - 1, without an end.
 
-    seeds: tuple[Any, Any]
-    structure: Any = _NUMBER
+    Args:
+        seed: With it, or that of `set_random_seed`, the numbers are TensorFlow's.
 
-    def iterate(self, run: Run) -> Iterator[Element]:
-        numbers = RandomNumbers(run.number(self.seeds[0]), run.number(self.seeds[1]))
-        while True:
-            yield (np.asarray(numbers.next(), np.int64),)
+    >>> import staticgraph as sg
+    >>> pair = sg.data.experimental.RandomDataset(seed=1).batch(2).make_one_shot_iterator().get_next()
+    >>> pair
+    <sg.Tensor 'IteratorGetNext:0' shape=(?,) dtype=int64>
+    """
+    return Dataset(Numbers(seeds=seeds_of(seed)))
 
 
 def choose_from_datasets(datasets: Sequence[Dataset], choice_dataset: Dataset) -> Dataset:
@@ -84,12 +82,12 @@ def sample_from_datasets(datasets: Sequence[Dataset], weights: Any = None, seed:
     `weights`: how likely each is, as float32 or float64; or a dataset of such vectors, one for each element.
     All are equally likely by default. With `seed`, or that of `set_random_seed`, the order is TensorFlow's.
     """
-    numbers = Dataset(Numbers(seeds=seeds_of(seed))).batch(2, drop_remainder=True)
+    numbers = RandomDataset(seed).batch(2, drop_remainder=True)
     if isinstance(weights, Dataset):
         pairs = Dataset.zip((weights.map(_logits), numbers))
         return _directed(pairs.map(_drawn), datasets)
     if weights is None:
-        logits = constant([[1.0] * len(datasets)])
+        logits = [[1.0] * len(datasets)]
     else:
         weights = convert_to_tensor(weights)
         if weights.dtype not in (float32, float64):

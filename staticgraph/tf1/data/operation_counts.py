@@ -24,10 +24,10 @@ INTERLEAVED_IN_PARALLEL = 3  # beyond a step that interleaves: options of buffer
 _SHUFFLED_BY_SEED = 10  # the second seed is compared with 0
 
 _OPERATIONS = {  # of a step all of whose parameters are Python's
-    "Batched": 3, "Cached": 2, "CachedInFile": 2, "Concatenated": 1, "Counter": 4, "Filtered": 1,
-    "FixedLength": 4, "FlatMapped": 1, "Generated": 3, "Grouped": 1, "Interleaved": 3, "Lines": 4,
-    "Mapped": 1, "Matching": 15, "PaddedBatched": 3, "ParallelMapped": 2, "Prefetched": 2, "Range": 4,
-    "Records": 4, "Repeat": 2, "Shard": 3, "Skip": 2, "Take": 2, "Unbatched": 2, "Unfailing": 1,
+    "Batched": 3, "Cached": 2, "CachedInFile": 2, "Concatenated": 1, "Counter": 4, "Directed": 1,
+    "Filtered": 1, "FixedLength": 4, "FlatMapped": 1, "Generated": 3, "Grouped": 1, "Interleaved": 3,
+    "Lines": 4, "Mapped": 1, "Matching": 15, "PaddedBatched": 3, "ParallelMapped": 2, "Prefetched": 2,
+    "Range": 4, "Records": 4, "Repeat": 2, "Shard": 3, "Skip": 2, "Take": 2, "Unbatched": 2, "Unfailing": 1,
     "Windowed": 5, "Zipped": 1,
 }  # fmt: skip
 
@@ -37,9 +37,10 @@ def count_operations(node: Any) -> None:
     kind = type(node).__name__
     if kind in ("Tensors", "Slices"):
         count_parameters(None, *node.values)
-    elif kind == "Shuffled":
+    elif kind in ("Shuffled", "Numbers"):
         seeded = node.seeds != (0, 0)
-        repeats = node.count != 1  # the step was counted before it was made one with a repetition
+        # A step that repeats was counted before it was made one with the repetition.
+        repeats = kind == "Shuffled" and node.count != 1
         number = _OPERATIONS["Repeat"] if repeats else _SHUFFLED_BY_SEED if seeded else _SHUFFLED
         count_more(get_default_graph(), number)
     elif kind in _OPERATIONS:

@@ -11,6 +11,8 @@ in place of such an element, and the steps behind it pass that on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import field, fields
 from typing import Any, Self, TypeVar
 
@@ -75,6 +77,9 @@ class Node:
         return kind(layout(text, self.where))
 
 
+GivenDatasets = Mapping[Node, Callable[[], Iterator[Element]]]
+
+
 class Run:
     """The state of one iterator. `given`: of one over a dataset that a user's function makes."""
 
@@ -82,7 +87,7 @@ class Run:
         self,
         values: Mapping[Tensor, np.ndarray],
         resources: Resources,
-        given: Mapping[Node, Callable[[], Iterator[Element]]] | None = None,
+        given: GivenDatasets | None = None,
     ) -> None:
         self.resources = resources
         self.given = given or {}
@@ -111,6 +116,24 @@ class Given(Node):
 
     def iterate(self, run: Run) -> Iterator[Element]:
         return run.given[self]()
+
+
+_given: ContextVar[GivenDatasets] = ContextVar("given")
+
+
+@contextmanager
+def giving(datasets: GivenDatasets) -> Iterator[None]:
+    """Context in which operations of a user's function iterate over the datasets that it was given."""
+    token = _given.set(datasets)
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
+def given_datasets() -> GivenDatasets | None:
+    """Return the datasets that the function whose operations run now was given, None for none."""
+    return _given.get({}) or None
 
 
 def tensors_of(node: Node) -> list[Tensor]:

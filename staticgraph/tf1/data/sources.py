@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.dtypes import int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, UnknownError, layout
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.random_numbers.integers import RandomNumbers
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue
 from staticgraph.tf1.data.pipeline import Node, Run, attempt
 from staticgraph.tf1.data.structure import Component, Element, fits, leaves, map_leaves, rows
@@ -102,6 +103,19 @@ class Counter(Node):
         while True:
             yield (np.asarray(value),)
             value = value + step
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Numbers(Node):
+    """Random 32-bit numbers without an end."""
+
+    seeds: tuple[Any, Any]
+    structure: Any = _NUMBER
+
+    def iterate(self, run: Run) -> Iterator[Element]:
+        numbers = RandomNumbers(run.number(self.seeds[0]), run.number(self.seeds[1]))
+        while True:
+            yield (np.asarray(numbers.next(), np.int64),)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

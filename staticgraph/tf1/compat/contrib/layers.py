@@ -26,7 +26,7 @@ from staticgraph.state.initializers import (
 )
 from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
 from staticgraph.tf1.compat.contrib.framework.model_variables import add_model_variable, collections_of
-from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs
+from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs, last_dimension
 
 __all__ = [
     "batch_norm",
@@ -316,7 +316,8 @@ def dropout(
 ) -> Any:
     """In training, elements kept with probability `keep_prob` and scaled by its inverse; else the inputs."""
     with sg.variable_scope(scope, "Dropout", [inputs]) as opened:
-        outputs = sg.layers.dropout(inputs, 1 - keep_prob, noise_shape, seed, is_training)
+        layer = sg.layers.Dropout(1 - keep_prob, noise_shape, seed, _scope=opened)
+        outputs = layer(inputs, training=is_training)
     return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
@@ -371,8 +372,11 @@ def one_hot_encoding(
 def softmax(logits: Any, scope: Any = None) -> Any:
     """Softmax over the last axis."""
     with sg.variable_scope(scope, "softmax", [logits]):
-        count_more(sg.get_default_graph(), 4)
-        return sg.nn.softmax(logits)
+        logits = sg.convert_to_tensor(logits)
+        rows = sg.reshape(logits, [-1, last_dimension(logits.shape, min_rank=2)])
+        probabilities = sg.reshape(sg.nn.softmax(rows), sg.shape(logits))
+        probabilities.set_shape(logits.shape)
+        return probabilities
 
 
 @add_arg_scope

@@ -15,9 +15,9 @@ __all__ = ["avg_pool2d", "avg_pool3d", "max_pool2d", "max_pool3d", "pool"]
 
 
 def _pooling(
-    name: str, default: str, doc: str, apply: Callable[..., Any], channels_last: str = "NHWC"
+    name: str, default: str, doc: str, kind: Callable[..., Any], channels_last: str = "NHWC"
 ) -> Callable[..., Any]:
-    """The layer that applies a pooling function in a scope."""
+    """The function that applies a layer of class `kind` in a scope."""
 
     def pooled(
         inputs: Any,
@@ -29,7 +29,8 @@ def _pooling(
         scope: Any = None,
     ) -> Any:
         with sg.name_scope(scope, default, [inputs]) as opened:
-            outputs = apply(inputs, kernel_size, stride, padding, channel_order(data_format))
+            layer = kind(kernel_size, stride, padding, channel_order(data_format), _scope=opened)
+            outputs = layer(inputs)
         return collect_named_outputs(outputs_collections, opened, outputs)
 
     pooled.__name__ = pooled.__qualname__ = name
@@ -38,20 +39,20 @@ def _pooling(
 
 
 max_pool2d = _pooling(
-    "max_pool2d", "MaxPool2D", "The largest element of each window of images.", sg.layers.max_pooling2d
+    "max_pool2d", "MaxPool2D", "The largest element of each window of images.", sg.layers.MaxPooling2D
 )
 avg_pool2d = _pooling(
-    "avg_pool2d", "AvgPool2D", "The mean of each window of images.", sg.layers.average_pooling2d
+    "avg_pool2d", "AvgPool2D", "The mean of each window of images.", sg.layers.AveragePooling2D
 )
 max_pool3d = _pooling(
     "max_pool3d",
     "MaxPool3D",
     "The largest element of each window of volumes.",
-    sg.layers.max_pooling3d,
+    sg.layers.MaxPooling3D,
     "NDHWC",
 )
 avg_pool3d = _pooling(
-    "avg_pool3d", "AvgPool3D", "The mean of each window of volumes.", sg.layers.average_pooling3d, "NDHWC"
+    "avg_pool3d", "AvgPool3D", "The mean of each window of volumes.", sg.layers.AveragePooling3D, "NDHWC"
 )
 
 
