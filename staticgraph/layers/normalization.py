@@ -225,8 +225,8 @@ class BatchNormalization(Layer):
 
     def _transformed(self, inputs: Tensor, *values: Any) -> Tensor:
         """The same with `values`, mean, variance, shift and scale, in shapes that broadcast."""
-        converted = (_in_dtype(value, inputs.dtype) for value in values)
-        return nn.batch_normalization(inputs, *converted, self.epsilon)
+        mean, variance, offset, scale = (_in_dtype(value, inputs.dtype) for value in values)
+        return nn.batch_normalization(inputs, mean, variance, offset, scale, self.epsilon)
 
     def _spread(self, value: Any, rank: int) -> Any:
         """A value for each element of `axis`, or None, in a shape that broadcasts to inputs of this rank."""

@@ -71,16 +71,17 @@ def _composed(layer: Any, inputs: Tensor, training: Any) -> Tensor:
         by, to = layer.adjustment(ops.shape_of(inputs))
         by, to = _if(training, by, ops.ones_like(by)), _if(training, to, ops.zeros_like(to))
         scale, shift = _chained(by, to, scale, shift)
-    mean, variance = followed = _moments(layer, inputs)
+    mean, variance = new_mean, new_variance = _moments(layer, inputs)
     if layer.virtual_batch_size is not None:
-        followed = tuple(ops.reduce_mean(t, axis=1, keepdims=True) for t in followed)
+        new_mean = ops.reduce_mean(mean, axis=1, keepdims=True)
+        new_variance = ops.reduce_mean(variance, axis=1, keepdims=True)
     if layer.renorm:
-        r, d, updates = _corrections(layer, *followed, training)
+        r, d, updates = _corrections(layer, new_mean, new_variance, training)
         scale, shift = _chained(spread(ops.stop_gradient(r)), spread(ops.stop_gradient(d)), scale, shift)
         with control_dependencies(updates):
-            _follow_deviation(layer, *(ops.identity(t) for t in followed), training)
+            _follow_deviation(layer, ops.identity(new_mean), ops.identity(new_variance), training)
     else:
-        layer._follow(*followed, layer.momentum, training)
+        layer._follow(new_mean, new_variance, layer.momentum, training)
     mean, variance = layer._statistics(mean, variance, training)
     return layer._transformed(inputs, spread(mean), spread(variance), shift, scale)
 

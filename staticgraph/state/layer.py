@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.building.framework import GraphKeys, checked, get_collection_ref, name_scope
 from staticgraph.building.inputs import convert_to_tensor
@@ -102,14 +102,16 @@ class Layer:
     def dtype(self, value: Any) -> None:
         self._dtype = value
 
-    def __getattr__(self, name: str) -> Any:
-        """An option of a weight that the constructor was given, such as `kernel_regularizer`."""
-        weight, _, kind = name.rpartition("_")
-        of_all = self.__dict__.get("weight_options", {})
-        options = self.__dict__.get(f"{weight}_options") or of_all.get(weight, {})
-        if kind in options:
-            return options[kind]
-        return object.__getattribute__(self, name)  # raises the error of a property, or that there is none
+    if not TYPE_CHECKING:  # a checker knows the attributes that there are
+
+        def __getattr__(self, name: str) -> Any:
+            """An option of a weight that the constructor was given, such as `kernel_regularizer`."""
+            weight, _, kind = name.rpartition("_")
+            of_all = self.__dict__.get("weight_options", {})
+            options = self.__dict__.get(f"{weight}_options") or of_all.get(weight, {})
+            if kind in options:
+                return options[kind]
+            return object.__getattribute__(self, name)  # raises what a property raised
 
     # What it owns
 
