@@ -58,3 +58,18 @@ def test_a_graph_def_has_the_groups():
     assert "_class" not in nodes["a"].attr
     with sg.Graph().as_default(), sg.Session() as sess:
         assert sess.run(sg.import_graph_def(graph.as_graph_def(), return_elements=["b:0"])) == [2.0]
+
+
+def test_gradients_join_the_groups_of_their_operations():
+    w, x = sg.constant([[1.0]]), sg.constant([[1.0, 2.0]])
+    with sg.device("/device:GPU:0"):
+        y = sg.matmul(w, x, name="y")
+    (together,) = sg.gradients(y, [w], colocate_gradients_with_ops=True)
+    (alone,) = sg.gradients(y, [w])
+    assert groups(together) == groups(y) == ["y"] != groups(alone)
+    assert together.device == y.device != alone.device
+    v = sg.Variable(2.0)
+    loss = sg.square(v, name="loss")
+    optimizer = sg.train.GradientDescentOptimizer(0.1)
+    [(gradient, _)] = optimizer.compute_gradients(loss, [v], colocate_gradients_with_ops=True)
+    assert groups(gradient) == ["loss"]
