@@ -410,6 +410,11 @@ class Graph(Elements):
             raise misuse(TypeError, f"scope is {shown(scope)}, and must be a regular expression") from None
         return [i for i in items if hasattr(i, "name") and pattern.match(i.name)]
 
+    @property
+    def collections(self) -> list[Any]:
+        """The names of all collections."""
+        return list(self._collections)
+
     def get_all_collection_keys(self) -> list[str]:
         return [k for k in self._collections if isinstance(k, str)]
 
