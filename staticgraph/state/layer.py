@@ -163,7 +163,7 @@ class Layer:
 
     def count_params(self) -> int:
         """The number of elements of all weights. ValueError before the layer is built."""
-        if not self.built:
+        if not self.built and not self.weights:  # `build` may be called by itself
             raise misuse(ValueError, f"the weights of {self.name} do not exist before it is built or called")
         return sum(v.shape.num_elements() or 0 for v in self.weights)
 

@@ -280,6 +280,9 @@ class TestSpecification:
                 L.Dense(2).compute_output_shape(sg.TensorShape(shape))
         with pytest.raises(ValueError, match="do not exist before"):
             L.Dense(2).count_params()
+        layer = L.BatchNormalization(dtype=sg.float32)
+        layer.build([None, 3])
+        assert layer.count_params() == 12
 
     def test_losses_and_updates_by_input(self):
         class Watched(L.Layer):
