@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
@@ -51,6 +51,7 @@ class Graph(Elements):
         self.seed: int | None = None
         self.finalized = False
         self.variables: dict[str, Any] = {}  # Variable objects by the name of their operation
+        self.colocated: dict[Operation, list[bytes]] = {}  # groups of those that are not in their own
         self.attached: dict[Any, Any] = {}  # what others keep with the graph, for as long as it is there
         self._operations: list[Operation] = []
         self.recorded: Sequence[Operation] = self._operations  # to be read: the same list at any time
@@ -125,6 +126,11 @@ class Graph(Elements):
         )
         if self._scoped.placement is not None:
             self._scoped.placement(operation)
+        for other in self._scoped.colocated:
+            self.colocated[operation] = sorted(
+                {*self.colocated.get(operation, ()), *other.colocation_groups()}
+            )
+            operation.device = other.device or operation.device
         self.adopt(operation)
         return operation
 
@@ -179,6 +185,7 @@ class Graph(Elements):
     def _rollback(self, mark: int, names: int) -> None:
         for operation in self._operations[mark:]:
             del self._by_name[operation.name]
+            self.colocated.pop(operation, None)
         del self._operations[mark:]
         self.names.rollback(names)
 
@@ -220,6 +227,11 @@ class Graph(Elements):
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """This graph as TF1's message, a `GraphDef`, without the operations before `from_version`."""
         return EXTENSIONS["as_graph_def"](self, from_version, add_shapes)
+
+    @property
+    def graph_def_versions(self) -> Any:
+        """The versions that `as_graph_def` writes, a `VersionDef`."""
+        return EXTENSIONS["graph_def_versions"](self)
 
     def finalize(self) -> None:
         """Refuse all further changes."""
@@ -281,9 +293,30 @@ class Graph(Elements):
         """The control dependencies of new operations."""
         return tuple(dict.fromkeys(self._scoped.controls))
 
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
-        """Context that places new operations with `op`. A session has one device, so it changes nothing."""
-        return nullcontext()
+    @contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Context whose operations are colocated with `op`: in its groups, and asking for its device.
+
+        A session has one device, so results do not change.
+
+        Args:
+            op: An operation, or a tensor or a variable of one; None only together with `ignore_existing`.
+            ignore_existing: If True, forget the colocations of outer contexts.
+
+        Raises:
+            ValueError: `op` is None, and `ignore_existing` is False.
+        """
+        if op is None and not ignore_existing:
+            raise misuse(ValueError, "colocate_with: op is None, and ignore_existing is not True")
+        scoped = self._scoped
+        outer = scoped.colocated, scoped.device, scoped.placement
+        added = () if op is None else (self.as_graph_element(op if isinstance(op, Operation) else op.op),)
+        scoped.colocated = (() if ignore_existing else outer[0]) + added
+        scoped.device, scoped.placement = "", None
+        try:
+            yield
+        finally:
+            scoped.colocated, scoped.device, scoped.placement = outer
 
     @contextmanager
     def device(self, device_name_or_function: str | Callable[..., str | None] | None) -> Iterator[None]:
@@ -376,6 +409,11 @@ class Graph(Elements):
         except (TypeError, re.error):
             raise misuse(TypeError, f"scope is {shown(scope)}, and must be a regular expression") from None
         return [i for i in items if hasattr(i, "name") and pattern.match(i.name)]
+
+    @property
+    def collections(self) -> list[Any]:
+        """The names of all collections."""
+        return list(self._collections)
 
     def get_all_collection_keys(self) -> list[str]:
         return [k for k in self._collections if isinstance(k, str)]

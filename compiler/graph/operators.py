@@ -155,6 +155,12 @@ class Symbolic(Operators):
         hint = "make another tensor, with where or concat; a Variable's part is assigned by scatter_update"
         raise misuse(TypeError, f"the elements of a {type(self).__name__} cannot be assigned", hint)
 
+    def experimental_ref(self) -> Any:
+        """A reference for sets and dicts: equal to others of this same object, which `deref()` returns."""
+        from staticgraph.compiler.support.reference import Reference  # few programs need it
+
+        return Reference(self)
+
     def _as_number(self) -> Any:
         hint = "convert in the graph: cast(x, ...); or take what Session.run gives"
         raise misuse(TypeError, f"{shown(self)} has no value while the graph is built", hint)

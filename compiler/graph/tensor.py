@@ -92,6 +92,10 @@ class Operation:
         """The operations that this one waits for, a new list."""
         return list(self.controls)
 
+    def colocation_groups(self) -> list[bytes]:
+        """The groups of operations that shall be on one device, by default one of this operation alone."""
+        return list(self.graph.colocated.get(self) or [f"loc:@{self.name}".encode()])
+
     @property
     def node_def(self) -> Any:
         """This operation as TensorFlow's message, a `NodeDef`."""

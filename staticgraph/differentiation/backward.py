@@ -18,6 +18,7 @@ through backward operations as through all others, so that of a linear function 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import field
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
@@ -85,6 +86,7 @@ class Backward:
         xs: Sequence[Tensor],
         stops: Sequence[Tensor],
         gate: bool,
+        colocate: bool = False,
     ) -> None:
         self.uses = Uses(ys, stops)
         if found := self.uses.lacking(xs):
@@ -103,7 +105,8 @@ class Backward:
         if between:
             self._writes = last_writes(between[0].graph.recorded)
         for op in between:
-            with op.graph.as_default():
+            placed = op.graph.colocate_with(op, ignore_existing=True) if colocate else nullcontext()
+            with op.graph.as_default(), placed:
                 self._pass(op)
 
     def by(self, x: Tensor) -> Received | None:

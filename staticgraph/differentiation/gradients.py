@@ -65,6 +65,7 @@ def gradients(
     constant. A derivative that does not exist is None, or zeros with `unconnected_gradients="zero"`;
     `why_no_gradient` says where the way from x to y is cut. Where a variable is used by `gather` alone the
     derivative is an `IndexedSlices`. Gradients are tensors, so gradients of gradients work.
+    `colocate_gradients_with_ops` puts backward operations into the colocation groups of their operations.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [3], name="x")
@@ -77,7 +78,14 @@ def gradients(
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     with name_scope(name, "gradients", [*targets, *wanted]):
         given = _seeds(targets, grad_ys)
-        walk = backward.Backward(targets, lambda: _cotangents(targets, given), wanted, stops, gate_gradients)
+        walk = backward.Backward(
+            targets,
+            lambda: _cotangents(targets, given),
+            wanted,
+            stops,
+            gate_gradients,
+            bool(colocate_gradients_with_ops),
+        )
         count_later(
             get_default_graph(), partial(_operations, targets, wanted, stops, gate_gradients, bool(given))
         )

@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from staticgraph import nn
+from staticgraph.building.framework import checked
 from staticgraph.building.inputs import identity
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.errors import ShapeError, misuse, require
 from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, count_more
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
@@ -70,8 +71,12 @@ class Dense(Layer):
         return outputs if self.activation is None else self.activation(outputs)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        """The shape of the outputs for inputs of this shape."""
-        return TensorShape([*TensorShape(input_shape).as_list()[:-1], self.units])
+        """The shape of the outputs for inputs of this shape, a batch at least, whose last size is known."""
+        shape = TensorShape(input_shape)
+        known_size(shape, -1, self.name)
+        with checked(self.name):
+            require(len(shape) > 1, f"the input {shape} has one axis, and must have two or more")
+        return TensorShape([*shape.as_list()[:-1], self.units])
 
 
 class Dropout(Layer):
@@ -117,6 +122,11 @@ class Flatten(Layer):
     def __init__(self, data_format: str | None = None, **options: Any) -> None:
         super().__init__(**options)
         self.data_format = data_format or "channels_last"
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the outputs for inputs of this shape."""
+        batch, *sizes = TensorShape(input_shape).as_list()
+        return TensorShape([batch, None if None in sizes else math.prod(sizes)])
 
     def call(self, inputs: Tensor) -> Tensor:
         sizes = inputs.type.shape

@@ -9,6 +9,7 @@ from staticgraph import nn
 from staticgraph.building.framework import checked
 from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.op_count import (
     BackwardCount,
@@ -38,6 +39,18 @@ class BatchNormalization(Layer):
     with `moving = moving * momentum + batch * (1 - momentum)`; otherwise the moving ones are used. The two
     updates are in the collection UPDATE_OPS, and `minimize` runs those that belong to its loss. If `axis` is
     a list of several axes, the weights have the rank of the input, and size 1 along all other axes.
+
+    Args:
+        renorm: If True, training normalizes by slowly moving statistics: batch renormalization
+            (https://arxiv.org/abs/1702.03275). `r` and `d`, the ratio of the batch's deviation to the moving
+            one and the distance of the means in units of it, are constants for the gradient.
+        renorm_clipping: Bounds `rmin` and `rmax` of r and `dmax` of the absolute value of d, in a dict; a
+            key that is missing sets no bound.
+        renorm_momentum: The momentum of the statistics that `renorm` uses.
+        virtual_batch_size: If given, each such part of a batch is normalized by its own statistics. It
+            divides the size of the batch.
+        adjustment: A function of the shape of the inputs, an int32 vector, that returns a scale and a shift
+            for the normalized inputs, both of a shape that broadcasts. They are used in training only.
     """
 
     _weights_in_order = ("gamma", "beta")
@@ -68,11 +81,16 @@ class BatchNormalization(Layer):
         **options: Any,
     ) -> None:
         super().__init__(trainable, name, **options)
-        if renorm or virtual_batch_size is not None or adjustment is not None:
-            raise misuse(
-                NotImplementedError,
-                f"{type(self).__name__}(): renorm, virtual_batch_size and adjustment are not offered",
-            )
+        self.renorm = renorm
+        self.renorm_clipping = renorm_clipping or {}
+        self.renorm_momentum = renorm_momentum
+        self.virtual_batch_size = virtual_batch_size
+        self.adjustment = adjustment
+        self._is_plain = not renorm and virtual_batch_size is None and adjustment is None
+        if not self._is_plain:
+            from staticgraph.layers.renormalization import check_options  # few layers have any
+
+            check_options(self)
         self.axis = axis
         self.momentum = momentum
         self.epsilon = epsilon
@@ -88,40 +106,58 @@ class BatchNormalization(Layer):
         rank = input_shape.ndims
         if rank is None:
             raise misuse(ValueError, f"{self.name}: the number of axes of the input must be known")
+        virtual = self.virtual_batch_size is not None
         given = self.axis if isinstance(self.axis, list | tuple) else [self.axis]
         with checked(self.name):
             self._axes = [normalize_axis(axis, rank) for axis in given]
             twice = next((axis for axis in self._axes if self._axes.count(axis) > 1), None)
             require(twice is None, f"axis {twice} is given twice")
+            require(not (virtual and 0 in self._axes), "axis 0 is the batch's if virtual_batch_size is given")
         # The fused operation also divides the moving variance by n - 1, as TF1 does for images.
-        self._is_fused = self.fused is not False and rank == 4 and self._axes in ([1], [3])
+        self._is_fused = self._is_plain and self.fused is not False and rank == 4 and self._axes in ([1], [3])
         size = [known_size(input_shape, axis, self.name) for axis in self._axes]
-        if len(size) > 1:  # as in TF1, with the other axes
+        if len(size) > 1 or virtual:  # as in TF1, with the other axes
             sizes = dict(zip(self._axes, size, strict=True))
             size = [sizes.get(axis, 1) for axis in range(rank)]
+            size[1:1] = [1] * virtual  # the axis of the virtual batches
+        dtype = float32 if self.dtype in (float16, bfloat16) else self.dtype
         self.gamma = self.beta = None
         for name in self._weights_in_order:
             options, wanted = (
                 (self.gamma_options, self.scale) if name == "gamma" else (self.beta_options, self.center)
             )
-            setattr(self, name, self.add_weight(name, size, **options) if wanted else None)
-        followed = partial(self.add_weight, trainable=False, aggregation=VariableAggregation.MEAN)
+            setattr(self, name, self.add_weight(name, size, dtype, **options) if wanted else None)
+        followed = partial(
+            self.add_weight, shape=size, dtype=dtype, trainable=False, aggregation=VariableAggregation.MEAN
+        )
         scope = get_variable_scope()
         partitioner = scope.partitioner
         scope.set_partitioner(None)  # what follows is assigned as a whole
         try:
-            self.moving_mean = followed("moving_mean", size, initializer=self.moving_mean_initializer)
-            self.moving_variance = followed(
-                "moving_variance", size, initializer=self.moving_variance_initializer
-            )
+            self.moving_mean = followed("moving_mean", initializer=self.moving_mean_initializer)
+            self.moving_variance = followed("moving_variance", initializer=self.moving_variance_initializer)
+            if self.renorm:
+                from staticgraph.layers.renormalization import root_of
+
+                deviation = root_of(self.moving_variance_initializer)
+                self.moving_stddev = followed("moving_stddev", initializer=deviation)
+                self.renorm_mean = followed("renorm_mean", initializer=self.moving_mean_initializer)
+                self.renorm_stddev = followed("renorm_stddev", initializer=deviation)
         finally:
             scope.set_partitioner(partitioner)
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         training = training if isinstance(training, Tensor) else bool(training)
-        outputs: Tensor = (self._fused if self._is_fused else self._composed)(inputs, training)
+        form = self._fused if self._is_fused else self._composed if self._is_plain else self._with_options
+        outputs: Tensor = form(inputs, training)
         outputs.set_shape(inputs.shape)  # `training` may be of unknown shape
         return outputs
+
+    def _with_options(self, inputs: Tensor, training: Any) -> Tensor:
+        """The outputs with renormalization, virtual batches or an adjustment."""
+        from staticgraph.layers import renormalization  # few layers have any
+
+        return renormalization.normalized(self, inputs, training)
 
     def _fused(self, inputs: Tensor, training: Any) -> Any:
         normalize = self._fused_operation(inputs)
@@ -163,30 +199,40 @@ class BatchNormalization(Layer):
         if training is not False:
             batch_mean, batch_variance = self._moments(inputs)
             self._follow(batch_mean, batch_variance, self.momentum, training)
-            if training is True:
-                mean, variance = batch_mean, batch_variance
-            else:
-                with counted_as(inputs.graph, 14):  # branches in TensorFlow
-                    mean = ops.select(training, batch_mean, mean)
-                    variance = ops.select(training, batch_variance, variance)
-                for chosen in (mean, variance):
-                    count_backward(chosen, BackwardCount(7, gates=3))
+            mean, variance = self._statistics(batch_mean, batch_variance, training)
         return self._normalized(inputs, mean, variance)
+
+    def _statistics(self, mean: Tensor, variance: Tensor, training: Any) -> tuple[Any, Any]:
+        """Return those of the batch if `training`, else the moving ones."""
+        if training is True:
+            return mean, variance
+        with counted_as(mean.graph, 14):  # branches in TensorFlow
+            chosen_mean = ops.select(training, mean, self.moving_mean)
+            chosen_variance = ops.select(training, variance, self.moving_variance)
+        for chosen in (chosen_mean, chosen_variance):
+            count_backward(chosen, BackwardCount(7, gates=3))
+        return chosen_mean, chosen_variance
 
     def _moments(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         others = [d for d in range(len(inputs.shape)) if d not in self._axes]
+        inputs = _in_dtype(inputs, self.moving_mean.dtype)
         return nn.moments(inputs, others, keep_dims=len(self._axes) > 1)
 
     def _normalized(self, inputs: Tensor, mean: Any, variance: Any) -> Tensor:
         """The inputs less `mean`, over the root of `variance`, scaled and shifted by the weights."""
-        rank = len(inputs.shape)
-        broadcasts = self._axes == [rank - 1] or len(self._axes) > 1
-        sizes = [-1 if d in self._axes else 1 for d in range(rank)]
-        mean, variance, beta, gamma = (
-            v if v is None or broadcasts else ops.reshape(v, shape=sizes)
-            for v in (mean, variance, self.beta, self.gamma)
-        )
-        return nn.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
+        values = [self._spread(v, len(inputs.shape)) for v in (mean, variance, self.beta, self.gamma)]
+        return self._transformed(inputs, *values)
+
+    def _transformed(self, inputs: Tensor, *values: Any) -> Tensor:
+        """The same with `values`, mean, variance, shift and scale, in shapes that broadcast."""
+        mean, variance, offset, scale = (_in_dtype(value, inputs.dtype) for value in values)
+        return nn.batch_normalization(inputs, mean, variance, offset, scale, self.epsilon)
+
+    def _spread(self, value: Any, rank: int) -> Any:
+        """A value for each element of `axis`, or None, in a shape that broadcasts to inputs of this rank."""
+        if value is None or self._axes == [rank - 1] or len(self._axes) > 1:
+            return value
+        return ops.reshape(value, shape=[-1 if d in self._axes else 1 for d in range(rank)])
 
     def _follow(self, mean: Any, variance: Any, momentum: Any, training: Any) -> None:
         """Make the updates of the moving statistics."""
@@ -197,6 +243,11 @@ class BatchNormalization(Layer):
             with counted_as(training.graph, 13):  # a branch in TensorFlow
                 batch = ops.select(training, batch, moving)  # outside training it follows itself: no change
                 self.add_update(assign_moving_average(moving, batch, momentum, zero_debias=False))
+
+
+def _in_dtype(value: Any, dtype: Any) -> Any:
+    """`value`, which may be None, converted to `dtype` if it has another."""
+    return value if value is None or value.dtype is dtype else ops.cast(value, dtype=dtype)
 
 
 @function_of(

@@ -222,8 +222,10 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
         return ops.div_no_nan(constant(1.0, x.dtype, name="one"), x, name=scope)
 
 
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
-    """A number times a tensor. ValueError if `scalar` is known to have axes."""
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+    """A number times a tensor or `IndexedSlices`. ValueError if `scalar` is known to have axes."""
+    if hasattr(x, "with_values"):
+        return x.with_values(scalar_mul(scalar, x.values, name))
     x = convert_to_tensor(x)
     scalar = convert_to_tensor(scalar, x.dtype, name="scalar")
     if scalar.shape.ndims not in (None, 0):

@@ -15,7 +15,7 @@ _EXTENSIONS = {
     "differentiation.gradient_registry": "with_registered_gradient",
     "formats.contents": "contents",
     "formats.functions": "functions_of",
-    "formats.tf.graph_def.export": "as_graph_def",
+    "formats.tf.graph_def.export": "as_graph_def graph_def_versions",
     "formats.tf.graph_def.operation_view": "attribute inputs node_def",
     "formats.tf.meta_graph.collections": "variable_def",
     "runtime.debug.crash_file": "write_crash_dump",

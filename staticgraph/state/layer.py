@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.building.framework import GraphKeys, checked, get_collection_ref, name_scope
 from staticgraph.building.inputs import convert_to_tensor
@@ -61,6 +61,7 @@ class Layer:
         self._trainable = trainable
         self._dtype: Any = as_dtype(dtype) if dtype is not None else None
         self.built = False
+        self.input_spec: Any = None  # an `InputSpec`, or one for each input: what calls are checked against
         if activity_regularizer is not None:
             function_of(activity_regularizer, "activity_regularizer")
         self.activity_regularizer = activity_regularizer
@@ -100,6 +101,17 @@ class Layer:
     @dtype.setter
     def dtype(self, value: Any) -> None:
         self._dtype = value
+
+    if not TYPE_CHECKING:  # a checker knows the attributes that there are
+
+        def __getattr__(self, name: str) -> Any:
+            """An option of a weight that the constructor was given, such as `kernel_regularizer`."""
+            weight, _, kind = name.rpartition("_")
+            of_all = self.__dict__.get("weight_options", {})
+            options = self.__dict__.get(f"{weight}_options") or of_all.get(weight, {})
+            if kind in options:
+                return options[kind]
+            return object.__getattribute__(self, name)  # raises what a property raised
 
     # What it owns
 
@@ -150,7 +162,9 @@ class Layer:
     variables = weights
 
     def count_params(self) -> int:
-        """The number of elements of all weights."""
+        """The number of elements of all weights. ValueError before the layer is built."""
+        if not self.built and not self.weights:  # `build` may be called by itself
+            raise misuse(ValueError, f"the weights of {self.name} do not exist before it is built or called")
         return sum(v.shape.num_elements() or 0 for v in self.weights)
 
     @property
@@ -162,6 +176,18 @@ class Layer:
     def updates(self) -> list[Operation]:
         """The operations that each training step must run."""
         return unique([*self._updates, *(u for layer in self._sublayers() for u in layer.updates)])
+
+    def get_losses_for(self, inputs: Any) -> list[Tensor]:
+        """The losses that depend on what is fed to `inputs` alone; those of no input for None."""
+        from staticgraph.state.dependents import dependents  # few programs ask
+
+        return dependents(self.losses, inputs, lambda loss: loss.op)
+
+    def get_updates_for(self, inputs: Any) -> list[Operation]:
+        """The updates that depend on what is fed to `inputs` alone; those of no input for None."""
+        from staticgraph.state.dependents import dependents  # few programs ask
+
+        return dependents(self.updates, inputs, lambda update: update)
 
     # For subclasses
 
@@ -214,8 +240,8 @@ class Layer:
 
     add_variable = add_weight
 
-    def add_loss(self, losses: Any) -> None:
-        """Add to the collection REGULARIZATION_LOSSES."""
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Add to the collection REGULARIZATION_LOSSES; `inputs` is unused, since the graph tells them."""
         for loss in losses if isinstance(losses, list | tuple) else [losses]:
             self._losses.append(loss)
             loss.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
@@ -229,24 +255,34 @@ class Layer:
             operation.graph.add_to_collection(GraphKeys.UPDATE_OPS, operation)
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        inputs = (
-            [convert_to_tensor(i) for i in inputs]
-            if isinstance(inputs, list | tuple)
-            else convert_to_tensor(inputs)
-        )
-        if isinstance(inputs, list) and not inputs:
+        inputs = _converted(inputs)
+        tensors = list(inputs.values()) if isinstance(inputs, dict) else inputs
+        if isinstance(tensors, list) and not tensors:
             raise misuse(ValueError, f"{type(self).__name__} was called with an empty list of inputs")
-        first = inputs[0] if isinstance(inputs, list) else inputs
         if self.dtype is None:
-            self.dtype = first.dtype
-        shape: Any = [i.shape for i in inputs] if isinstance(inputs, list) else inputs.shape
+            self.dtype = (tensors[0] if isinstance(tensors, list) else tensors).dtype
+        self._check_inputs(inputs)
+        shape: Any = (
+            {key: tensor.shape for key, tensor in inputs.items()}
+            if isinstance(inputs, dict)
+            else [i.shape for i in inputs]
+            if isinstance(inputs, list)
+            else inputs.shape
+        )
         with self._opened(shape, kwargs.pop("scope", None)):
+            self._check_inputs(inputs)  # once more: `build` may set the specification
             outputs = self.call(inputs, *args, **kwargs)
             if self.activity_regularizer is not None:
                 self._regularize_activity([outputs])
         return outputs
 
     apply = __call__
+
+    def _check_inputs(self, inputs: Any) -> None:
+        if self.input_spec is not None:
+            from staticgraph.state.input_spec import check_inputs  # most layers check in `call`
+
+            check_inputs(self.input_spec, inputs, self.name)
 
     @contextmanager
     def _opened(self, shape: Any, scope: Any = None) -> Iterator[None]:
@@ -279,6 +315,15 @@ class Layer:
                 loss = self.activity_regularizer(tensor)
                 if isinstance(loss, Tensor):
                     self.add_loss(loss / ops.cast(ops.shape_of(tensor)[0], dtype=loss.dtype))
+
+
+def _converted(inputs: Any) -> Any:
+    """One tensor, or a list or dict of tensors."""
+    if isinstance(inputs, dict):
+        return {key: convert_to_tensor(value) for key, value in inputs.items()}
+    if isinstance(inputs, list | tuple):
+        return [convert_to_tensor(value) for value in inputs]
+    return convert_to_tensor(inputs)
 
 
 def is_trained(trainable: bool | None, synchronization: Any) -> bool:

@@ -201,9 +201,107 @@ class TestBatchNormalization:
         assert y.shape.as_list() == [None, 3, 5]
         assert [v.name for v in layer.trainable_weights] == ["batch_normalization/gamma:0"]
 
-    def test_what_is_not_offered(self):
-        with pytest.raises(NotImplementedError, match="renorm"):
-            L.batch_normalization(images(), renorm=True)
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"renorm": True, "renorm_clipping": {"max": 1}}, "renorm_clipping has the key 'max'"),
+            ({"virtual_batch_size": 0}, "virtual_batch_size is 0"),
+            ({"virtual_batch_size": 2, "adjustment": lambda shape: (1.0, 0.0)}, "together with"),
+            ({"virtual_batch_size": 2, "axis": [0, 3]}, "axis 0 is the batch's"),
+        ],
+    )
+    def test_options_that_exclude_each_other(self, options, message):
+        with pytest.raises(ValueError, match=message):
+            L.batch_normalization(images(), training=True, **options)
+
+    def test_batches_of_open_sizes_have_virtual_batches(self, rng):
+        x = sg.placeholder(sg.float32, [None, None, 2])
+        y = L.batch_normalization(x, training=True, virtual_batch_size=2)
+        value = rng.normal(size=(4, 3, 2)).astype(np.float32)
+        with sg.Session() as sess:
+            sess.run(sg.global_variables_initializer())
+            out = sess.run(y, {x: value}).reshape(2, 2, 3, 2)
+        np.testing.assert_allclose(out.mean((0, 2)), 0, atol=1e-5)  # the first axis counts within a part
+
+
+class TestSpecification:
+    """`input_spec` of a layer, as TF's own tests of layers have it."""
+
+    class Plain(L.Layer):
+        def call(self, inputs):
+            return inputs
+
+    @pytest.mark.parametrize(
+        ("spec", "bad", "good", "message"),
+        [
+            ({"ndim": 2}, [1], [[1], [2]], "expected ndim=2, found ndim=1"),
+            ({"min_ndim": 2}, [1], [[[1]]], "expected min_ndim=2"),
+            ({"max_ndim": 2}, [[[1]]], [1], "expected max_ndim=2"),
+            ({"dtype": "float32"}, 1, 1.0, "expected dtype=float32, found dtype=int32"),
+            ({"axes": {-1: 2}}, [1, 2, 3], [[1, 2], [3, 4]], "expected axis -1"),
+            ({"shape": (None, 3)}, [[1, 2]], [[1, 2, 3]], "expected shape"),
+        ],
+    )
+    def test_an_input_is_checked(self, spec, bad, good, message):
+        layer = self.Plain()
+        layer.input_spec = sg.keras.layers.InputSpec(**spec)
+        with pytest.raises(ValueError, match=message):
+            layer(sg.constant(bad))
+        layer(sg.constant(good))
+        if "ndim" in str(spec):
+            with pytest.raises(ValueError, match="requires a defined rank"):
+                layer(sg.placeholder(sg.float32))
+
+    def test_a_dict_of_inputs(self):
+        class Sum(L.Layer):
+            def build(self, shape):
+                assert {key: s.as_list() for key, s in shape.items()} == {"a": [], "b": [2]}
+
+            def call(self, inputs):
+                return {"sum": inputs["a"] + inputs["b"]}
+
+        out = Sum()({"a": 1.0, "b": [1.0, 2.0]})["sum"]
+        with sg.Session() as sess:
+            assert sess.run(out).tolist() == [2, 3]
+
+    def test_options_of_weights_are_attributes(self):
+        bound = abs
+        assert L.Dense(2, kernel_constraint=bound, bias_regularizer=bound).kernel_constraint is bound
+        assert L.Dense(2, bias_regularizer=bound).bias_regularizer is bound
+        assert L.Conv2D(2, 3, kernel_constraint=bound).kernel_constraint is bound
+        assert L.BatchNormalization(gamma_constraint=bound).gamma_constraint is bound
+        with pytest.raises(AttributeError, match="'Dense' object has no attribute 'gamma_constraint'"):
+            L.Dense(2).gamma_constraint
+
+    def test_shapes_and_counts_before_a_layer_is_built(self):
+        assert L.Flatten().compute_output_shape((1, 3, 2, 2)).as_list() == [1, 12]
+        for shape in (None, [], [1]):
+            with pytest.raises(ValueError):
+                L.Dense(2).compute_output_shape(sg.TensorShape(shape))
+        with pytest.raises(ValueError, match="do not exist before"):
+            L.Dense(2).count_params()
+        layer = L.BatchNormalization(dtype=sg.float32)
+        layer.build([None, 3])
+        assert layer.count_params() == 12
+
+    def test_losses_and_updates_by_input(self):
+        class Watched(L.Layer):
+            def call(self, inputs):
+                self.add_loss(inputs, inputs=True)
+                self.add_update(sg.assign_add(self.a, inputs))
+                return inputs + 1.0
+
+            def build(self, shape):
+                self.a = self.add_weight("a", [], sg.float32, trainable=False)
+                self.add_loss(self.a + 0.0)
+
+        layer = Watched()
+        x, other = sg.placeholder(sg.float32, []), sg.placeholder(sg.float32, [])
+        inner = x + 1.0
+        y = layer(inner)
+        layer(other)
+        assert [len(layer.get_losses_for(t)) for t in (None, [x], [inner], [y], [other])] == [1, 1, 1, 0, 1]
+        assert [len(layer.get_updates_for(t)) for t in (None, [x], [other])] == [0, 1, 1]
 
 
 NAMED = "elu exponential hard_sigmoid linear relu selu sigmoid softmax softplus softsign tanh"

@@ -36,3 +36,11 @@ def test_a_signature_is_looked_at():
         assert sess.run(total([[1, 2], [3, 4]])) == 10.0
     with pytest.raises(ValueError, match="does not fit the signature"):
         total([1.0, 2.0])
+
+
+@pytest.mark.parametrize(("low", "high"), [((0, 0, 0), (1, 1)), (0, (1, 1, 1)), (0, [[[1]]])])
+def test_bounds_of_a_spec_broadcast_to_its_shape(low, high):
+    with pytest.raises(ValueError, match="not compatible"):
+        tf.contrib.framework.BoundedTensorSpec((3, 5), tf.uint8, low, high)
+    spec = tf.contrib.framework.BoundedTensorSpec((3, None), tf.uint8, [[0], [1], [2]], 5)
+    assert spec.minimum.shape == (3, 1)

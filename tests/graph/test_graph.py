@@ -226,3 +226,12 @@ def test_long_vectors_are_no_shapes():
     fed = sg.placeholder(sg.int32, [1 << 22])
     assert static_values.static_value(fed, partial=True) is None
     assert sg.fill(fed, 1.0).shape.ndims is None
+
+
+def test_a_graph_lists_its_collections():
+    graph = sg.Graph()
+    assert graph.collections == []
+    graph.add_to_collection("key", 12)
+    graph.add_to_collection("key", 15)
+    graph.add_to_collection("other", "foo")
+    assert graph.collections == ["key", "other"]

@@ -192,7 +192,7 @@ def test_states_go_from_one_layer_to_another():
 
 
 def test_errors_name_the_layer():
-    with pytest.raises(ShapeError, match=r"layer conv2d: its input .* has 2 axes, and must have exactly 4"):
+    with pytest.raises(ShapeError, match=r"layer conv2d: its input .* expected ndim=4, found ndim=2"):
         layers.Conv2D(3, 3)(keras.Input([4]))
     with pytest.raises(GraphError, match="does not come from the inputs"):
         keras.Model(keras.Input([4]), layers.Dense(1)(keras.Input([4])))

@@ -24,6 +24,7 @@ class OperationProperties(NamedTuple):
     controls: tuple[Operation, ...]
     region: Region | None
     gradients: dict[str, str]
+    colocated: tuple[Operation, ...] = ()
 
 
 class Scoped(threading.local):
@@ -38,15 +39,18 @@ class Scoped(threading.local):
         self.placement: Placement | None = None  # by functions of the user
         self.region: Region | None = None
         self.gradients: dict[str, str] = {}  # names of registered gradients, by type of operation
+        self.colocated: tuple[Operation, ...] = ()  # what new operations are colocated with
 
     @property
     def place(self) -> OperationProperties:
         """All that is in force in this thread."""
-        return OperationProperties(self.device, self.placement, self.controls, self.region, self.gradients)
+        return OperationProperties(
+            self.device, self.placement, self.controls, self.region, self.gradients, self.colocated
+        )
 
     @place.setter
     def place(self, place: OperationProperties) -> None:
-        self.device, self.placement, self.controls, self.region, self.gradients = place
+        self.device, self.placement, self.controls, self.region, self.gradients, self.colocated = place
 
     def give_to_others(self) -> None:
         """Let other threads begin with the device and the control dependencies of this one."""

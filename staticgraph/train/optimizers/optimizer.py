@@ -129,6 +129,7 @@ class Optimizer:
             loss,
             listed,
             grad_ys=None if grad_loss is None else [grad_loss],
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
             gate_gradients=gate_gradients == Optimizer.GATE_OP,
         )
         pairs = list(zip(found, listed, strict=True))

@@ -30,14 +30,15 @@ from staticgraph.formats.tf.graph_def.correspondence import GRADIENT, OWN, Pairs
 from staticgraph.formats.tf.graph_def.index import EXCEPTIONS_OF
 from staticgraph.formats.tf.graph_def.signatures import Argument, signature
 from staticgraph.formats.tf.graph_def.write.control_flow import ControlFlow
-from staticgraph.formats.tf.messages.graph import AttrValue, GraphDef, NodeDef
+from staticgraph.formats.tf.messages.graph import AttrValue, GraphDef, NodeDef, VersionDef
 from staticgraph.formats.tf.messages.message import unchecked
 from staticgraph.runtime.files.regions import RegionWriter
 
 if TYPE_CHECKING:
     from staticgraph.formats.tf.graph_def.write.kept_rows import KeptRows
 
-_PRODUCER = 134  # the number of TensorFlow 1.15's form of graphs
+PRODUCER = 134  # the number of TensorFlow 1.15's form of graphs
+VERSION = "producer of a GraphDef"  # the lowest that was imported, among what is kept with a graph
 
 # How the operations that are no single node of TensorFlow's are written, by the names of their ops. False:
 # this one is a single node after all.
@@ -62,9 +63,15 @@ def as_graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool
     with collector_paused():
         for op in graph.recorded[from_version or 0 :]:
             writer.write(op)
-    made = GraphDef(versions={"producer": _PRODUCER})
+    made = GraphDef(versions=graph.graph_def_versions)
     made.node.read(writer.nodes)
     return made
+
+
+@extension("graph_def_versions")
+def graph_def_versions(graph: Graph) -> VersionDef:
+    """Return the versions of a graph: TensorFlow 1.15's, or the lowest of imported GraphDefs."""
+    return VersionDef(producer=graph.attached.get(VERSION, PRODUCER))
 
 
 def own_nodes(graph: Graph) -> dict[str, str]:
@@ -192,6 +199,8 @@ class Writer:
         inputs, attrs = [*inputs, *self._controls(op, name, bool(inputs))], dict(attrs)
         if op.gradient is not None and name == op.name:
             attrs[GRADIENT] = attr_value("string", op.gradient)
+        if name == op.name and (groups := op.graph.colocated.get(op)):
+            attrs["_class"] = attr_value("list(string)", groups)
         if op.region is not None and not self._control_flow.can_be_written:
             attrs["_region"] = attr_value("int", self._regions.number(op.region))
         if self._add_shapes and name == op.name:

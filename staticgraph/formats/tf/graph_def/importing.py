@@ -40,6 +40,7 @@ from staticgraph.formats.tf.graph_def.read.control_flow import add_branch, add_l
 from staticgraph.formats.tf.graph_def.read.foreign import Foreign
 from staticgraph.formats.tf.graph_def.read.regular import attrs_of, check_dtypes, regular
 from staticgraph.formats.tf.graph_def.read.stacks import Kept
+from staticgraph.formats.tf.graph_def.read.versions import take_versions
 from staticgraph.formats.tf.graph_def.signatures import signature
 from staticgraph.formats.tf.graph_def.stacks import KEEPING
 from staticgraph.formats.tf.messages.graph import GraphDef, NameAttrList, NodeDef
@@ -109,6 +110,7 @@ def import_graph_def(
     graph = get_default_graph()
     try:
         with graph.as_default(), collector_paused():
+            take_versions(graph, graph_def)
             prefix = _prefix(graph, name)
             return _Import(graph, graph_def, input_map or {}, prefix).run(return_elements)
     except (GraphDefError, InvalidFileError) as error:

@@ -77,6 +77,8 @@ def node_def(op: Operation) -> NodeDef:
 @extension("attribute")
 def attribute(op: Operation, name: str) -> tuple[Any] | None:
     """Return an attribute of TensorFlow's op, as its `get_attr` does; None if it has none of that name."""
+    if name == "_class" and (groups := op.graph.colocated.get(op)):
+        return (list(groups),)
     together = pairs(op.definition)
     told = None if together is None else together.signature.attrs.get(name)
     if together is None or told is None:

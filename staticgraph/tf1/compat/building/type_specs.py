@@ -152,7 +152,21 @@ class BoundedTensorSpec(TensorSpec):
             np.asarray(each, self.dtype.as_numpy_dtype) for each in (minimum, maximum)
         )
         for bound in self._bounds:
+            self._check_bound(bound)
             bound.setflags(write=False)
+
+    def _check_bound(self, bound: np.ndarray) -> None:
+        """ValueError if a bound does not broadcast to the shape."""
+        sizes = self.shape.as_list() if self.shape.ndims is not None else None
+        if sizes is None:
+            return
+        fits = bound.ndim <= len(sizes) and all(
+            size == 1 or wanted in (size, None)
+            for size, wanted in zip(reversed(bound.shape), reversed(sizes), strict=False)
+        )
+        if not fits:
+            text = f"a bound of shape {bound.shape} is not compatible with the shape {self.shape}"
+            raise misuse(ValueError, text, "a bound broadcasts to the shape")
 
     @classmethod
     def from_spec(cls, spec: Any, name: str | None = None) -> BoundedTensorSpec:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 from staticgraph.building.framework import graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor, identity, placeholder
-from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
@@ -16,13 +14,13 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.state import layer as base
+from staticgraph.state.input_spec import check_inputs
 from staticgraph.state.layer import is_trained, unique
 from staticgraph.state.replicas import VariableAggregation
 from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import initializers, regularizers, state
 from staticgraph.tf1.keras.engine.arguments import written
 from staticgraph.tf1.keras.engine.connections import Connections
-from staticgraph.tf1.keras.engine.input_spec import check_inputs
 from staticgraph.tf1.keras.engine.node import Node, history, mask_of, set_masks
 from staticgraph.tf1.keras.engine.owned import attributes, own_attributes, variables_of
 from staticgraph.tf1.keras.engine.structure import leaves, mapped, of_shapes
@@ -83,7 +81,6 @@ class Layer(Connections, base.Layer):
         self.dynamic = dynamic
         self.stateful = False
         self.supports_masking = False
-        self.input_spec: Any = None
         self.inbound_nodes: list[Node] = []
         self.outbound_nodes: list[Node] = []
         self._metrics: list[Any] = []
@@ -293,12 +290,6 @@ class Layer(Connections, base.Layer):
             raise misuse(ValueError, f"{self.name} has {len(self.weights)} weights, {len(values)} were given")
         state.batch_set_value(list(zip(self.weights, values, strict=True)))
 
-    def count_params(self) -> int:
-        """The number of elements of all weights. ValueError before the layer is built."""
-        if not self.built:
-            raise misuse(ValueError, f"the weights of {self.name} do not exist before it is built or called")
-        return super().count_params()
-
     @property
     def updates(self) -> list[Operation]:
         """The operations that each training step must run.
@@ -317,14 +308,6 @@ class Layer(Connections, base.Layer):
     def _watched(self) -> list[tuple[str, Tensor, Any]]:
         """Return the name, the tensor, and the metric or None of each call of `add_metric`."""
         return [*self._metrics, *(m for layer in self._sublayers() for m in layer._watched())]
-
-    def get_losses_for(self, inputs: Any) -> list[Tensor]:
-        """The losses that depend on what is fed to `inputs` alone; those of no input for None."""
-        return _depending(self.losses, inputs, lambda loss: loss.op)
-
-    def get_updates_for(self, inputs: Any) -> list[Operation]:
-        """The updates that depend on what is fed to `inputs` alone; those of no input for None."""
-        return _depending(self.updates, inputs, lambda update: update)
 
     # As data
 
@@ -346,19 +329,3 @@ def snake_case(name: str) -> str:
     """`BatchNormalization` as `batch_normalization`."""
     made = base.snake_case(name)
     return made if not made.startswith("_") else f"private{made}"
-
-
-def placeholders(operations: Any, cut: Any = ()) -> set[Operation]:
-    """The placeholders that operations need."""
-    return {op for op in ancestors(operations, cut) if op.definition.name == "placeholder"}
-
-
-def _depending(items: list[Any], inputs: Any, operation: Callable[[Any], Operation]) -> list[Any]:
-    given = set(leaves(inputs))
-    fed = {t.op for t in given}
-    found = []
-    for item in items:
-        needed = placeholders([operation(item)], given) | (fed & ancestors([operation(item)]))
-        if bool(needed) == bool(given) and needed <= fed:
-            found.append(item)
-    return found

@@ -8,9 +8,10 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.state.dependents import placeholders
 from staticgraph.tf1.keras.engine.configuration import network_config, network_from_config
 from staticgraph.tf1.keras.engine.input_layer import InputLayer
-from staticgraph.tf1.keras.engine.layer import Layer, placeholders
+from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.node import Node, history
 from staticgraph.tf1.keras.engine.operation_layer import wrap_operations
 from staticgraph.tf1.keras.engine.owned import unique

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.support.lazy_names import export_names
+from staticgraph.state.input_spec import *
 from staticgraph.tf1.keras.engine.input_layer import *
-from staticgraph.tf1.keras.engine.input_spec import *
 from staticgraph.tf1.keras.engine.layer import *
 from staticgraph.tf1.keras.layers.activation import *
 from staticgraph.tf1.keras.layers.attention import *

@@ -9,10 +9,10 @@ from staticgraph.arrays.casts import cast
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.layers.adapters import with_weights
+from staticgraph.state.input_spec import InputSpec
 from staticgraph.tf1.keras import activations
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.arguments import weight_options
-from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 
 __all__ = ["ELU", "LeakyReLU", "PReLU", "ReLU", "Softmax", "ThresholdedReLU"]

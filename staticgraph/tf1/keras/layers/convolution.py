@@ -10,9 +10,9 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.layers import convolution
 from staticgraph.layers.adapters import with_weights
 from staticgraph.layers.spatial import data_format_of, per_axis, sizes_of
+from staticgraph.state.input_spec import InputSpec
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras.engine.arguments import GLOROT, OF_WEIGHTS, OF_WINDOWS, resolved, weight_options
-from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
 

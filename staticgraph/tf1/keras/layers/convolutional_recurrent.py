@@ -10,10 +10,10 @@ from staticgraph.compiler.graph.checks.arguments import text_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.layers.adapters import with_weights
 from staticgraph.layers.spatial import data_format_of, sizes_of
+from staticgraph.state.input_spec import InputSpec
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.arguments import OF_WINDOWS
-from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.layers.cells import LSTMCell
 from staticgraph.tf1.keras.layers.recurrent import _Named
 from staticgraph.tf1.keras.settings import checked_format

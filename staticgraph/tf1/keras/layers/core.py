@@ -19,11 +19,11 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import core
 from staticgraph.layers.adapters import with_weights
+from staticgraph.state.input_spec import InputSpec
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import activations, regularizers
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.arguments import GLOROT, resolved, weight_options
-from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.structure import of_shapes
 from staticgraph.tf1.keras.serialization import find, get_custom_objects

@@ -18,11 +18,11 @@ from staticgraph.layers.spatial import count_of, sizes_of
 from staticgraph.linear_algebra import linalg
 from staticgraph.sparse.math import matmul as sparse_tensor_dense_matmul
 from staticgraph.sparse.tensor import SparseTensor
+from staticgraph.state.input_spec import InputSpec
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import activations
 from staticgraph.tf1.keras.backend.local import local_conv
 from staticgraph.tf1.keras.engine.arguments import OF_WEIGHTS, OF_WINDOWS, weight_options
-from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
 

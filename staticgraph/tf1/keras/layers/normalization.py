@@ -14,10 +14,10 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import normalization
 from staticgraph.layers.adapters import with_weights
 from staticgraph.nn.normalization import standardized
+from staticgraph.state.input_spec import InputSpec
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.arguments import resolved, weight_options
-from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.train.moving_averages import assign_moving_average
 
@@ -65,6 +65,16 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
         super().__init__(**resolved(given))
         self.supports_masking = True
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal layer, without `adjustment`, which is code."""
+        config = super().get_config()
+        if self.renorm:
+            names = ("renorm", "renorm_clipping", "renorm_momentum")
+            config |= {name: getattr(self, name) for name in names}
+        if self.virtual_batch_size is not None:
+            config["virtual_batch_size"] = self.virtual_batch_size
+        return config
+
     def build(self, input_shape: Any) -> None:
         super().build(input_shape)
         sizes = TensorShape(input_shape).as_list()
@@ -74,6 +84,10 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
     def call(self, inputs: Any, training: Any = None) -> Any:
         training = K.learning_phase() if training is None else training
         training = training if isinstance(training, Tensor) else bool(training)
+        if not self._is_plain:
+            outputs = self._with_options(inputs, training)
+            outputs.set_shape(inputs.shape)
+            return outputs
         start = op_count(inputs.graph)
         outputs = self._chosen(inputs, training)
         outputs.set_shape(inputs.shape)

@@ -9,8 +9,8 @@ from staticgraph.arrays.casts import cast
 from staticgraph.building.signatures import like, with_defaults
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.layers import pooling
+from staticgraph.state.input_spec import InputSpec
 from staticgraph.tf1.keras import backend as K
-from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
 

@@ -7,8 +7,8 @@ from typing import Any
 from staticgraph.arrays import array_ops
 from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.layers.spatial import sizes_of
+from staticgraph.state.input_spec import InputSpec
 from staticgraph.tf1.keras import backend as K
-from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
+from staticgraph.building import nest
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import DtypeError, ShapeError, misuse
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.tf1.keras.engine.structure import leaves, listed
 
 __all__ = ["InputSpec"]
 
@@ -39,39 +39,47 @@ class InputSpec:
         return cls(**config)
 
     def violation(self, tensor: Any) -> str | None:
-        """Return a description of how an input violates this, or None."""
+        """Return what is expected of an input and what was found, or None if the input is as it must be."""
         sizes = None if tensor.shape.ndims is None else tensor.shape.as_list()
+        if sizes is None and not (self.ndim is self.min_ndim is self.max_ndim is None):
+            return "its rank is undefined, but the layer requires a defined rank"
+        if sizes is not None and (wrong := self._wrong_rank(len(sizes))):
+            return wrong
         if self.dtype is not None and tensor.dtype is not as_dtype(self.dtype):
-            return f"is {tensor.dtype}, and must be {as_dtype(self.dtype)}"
-        if sizes is None:
-            return None
-        rank = len(sizes)
-        for bound, wrong, words in (
-            (self.ndim, rank != self.ndim, "exactly"),
-            (self.max_ndim, rank > (self.max_ndim or rank), "at most"),
-            (self.min_ndim, rank < (self.min_ndim or 0), "at least"),
+            return f"expected dtype={as_dtype(self.dtype).name}, found dtype={tensor.dtype.name}"
+        return None if sizes is None else self._wrong_sizes(sizes)
+
+    def _wrong_rank(self, rank: int) -> str | None:
+        for name, wrong in (
+            ("ndim", rank != self.ndim),
+            ("max_ndim", rank > (self.max_ndim or 0)),
+            ("min_ndim", rank < (self.min_ndim or 0)),
         ):
-            if bound is not None and wrong:
-                return f"has {rank} axes, and must have {words} {bound}"
-        wanted = dict(self.axes)
-        if self.shape is not None:
-            wanted |= {axis: size for axis, size in enumerate(self.shape) if size is not None}
-        for axis, size in wanted.items():
+            if wrong and getattr(self, name) is not None:
+                return f"expected {name}={getattr(self, name)}, found ndim={rank}"
+        return None
+
+    def _wrong_sizes(self, sizes: list[int | None]) -> str | None:
+        rank = len(sizes)
+        for axis, size in self.axes.items():
             if -rank <= axis < rank and size is not None and sizes[axis] not in (size, None):
-                return f"has {sizes[axis]} elements along axis {axis}, and must have {size}"
+                return f"expected axis {axis} to have size {size}, found {sizes[axis]}"
+        for wanted, size in zip(self.shape or (), sizes, strict=False):
+            if None not in (wanted, size) and wanted != size:
+                return f"expected shape={self.shape}, found shape={tuple(sizes)}"
         return None
 
 
 def check_inputs(specs: Any, inputs: Any, layer: str) -> None:
-    """Raise the user's error where the inputs of a layer are not as its specs demand."""
+    """ShapeError unless the inputs of a layer are as its specs demand."""
     if not specs:
         return
-    tensors, wanted = list(leaves(inputs)), listed(specs)
+    tensors = [t for t in nest.flatten(inputs) if t is not None]
+    wanted = nest.flatten(specs)
     if len(tensors) != len(wanted):
         text = f"layer {layer} takes {len(wanted)} inputs, {len(tensors)} were given"
         raise misuse(ShapeError, text, made=[(t.name, t.op.where) for t in tensors])
     for tensor, spec in zip(tensors, wanted, strict=True):
-        if (wrong := spec.violation(tensor)) is not None:
-            kind = DtypeError if "must be" in wrong else ShapeError
-            text = f"layer {layer}: its input {tensor.name} of shape {tensor.shape} {wrong}"
-            raise misuse(kind, text, made=[(tensor.name, tensor.op.where)])
+        if spec is not None and (wrong := spec.violation(tensor)) is not None:
+            text = f"layer {layer}: its input {tensor.name} of shape {tensor.shape}: {wrong}"
+            raise misuse(ShapeError, text, made=[(tensor.name, tensor.op.where)])
