@@ -143,7 +143,7 @@ MODULES = {
         28,  # as above
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
-    "a model of Keras": (390, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
+    "a model of Keras": (391, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
     "the program of README.md": (
         353,
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
