@@ -87,6 +87,7 @@ def test_sums_are_right_at_each_width(far_from, vector_bytes, rng):
     [
         moments(element=Load("x", (k, c, g), float32)),  # columns of other groups in between
         moments(Load("y", (scalar.cast(Load("w", (c,), float32), k.dtype),), float32)),  # places of the data
+        moments(element=element * Load("x", (k, g - g, c - c), float32)),  # a weight of each row
         continued(),
     ],
 )
