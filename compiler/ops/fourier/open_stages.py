@@ -151,7 +151,7 @@ class OpenStages:
             return *state.put(side=0, done=width, rest=self.length, start=0), stages
         case, columns = self.fresh.local("case", int64), self.fresh.local("columns", int64)
         found = scalar.select(is_single & scalar.eq(radix % 4, 0), -radix, radix)
-        inside = (
+        inside: Body = (
             Let(radix, radix_of(rest)),
             Let(case, found),
             *(If(scalar.eq(case, -r), (*self._first(r),)) for r in SPREAD),
