@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.open_sizes.symbols import replaced
-from staticgraph.compiler.graph.sizes import AnySize, Size, proven, same, symbol
+from staticgraph.compiler.graph.sizes import AnySize, Size, proven, symbol
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel.expr import (
     Expr,
@@ -99,10 +99,6 @@ class Facts:
         """Note that a position lies in an extent."""
         self.inside[place] = extent
         self._read.update(_read(place))
-
-    def is_inside(self, place: Expr, extent: AnySize) -> bool:
-        """Return True if that has been noted."""
-        return place in self.inside and same(self.inside[place], extent)
 
     def note(self, ranges: Mapping[Expr, Range], meaning: Mapping[Expr, Expr] | None = None) -> None:
         """Add the ranges of expressions, and what locals stand for."""

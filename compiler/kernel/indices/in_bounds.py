@@ -247,13 +247,12 @@ class _Prover:
         return tuple([self.place(name, axis, p, n, known, runs) for axis, (p, n) in places])
 
     def place(self, name: str, axis: int, place: Expr, extent: AnySize, known: Facts, runs: bool) -> Expr:
-        if (place in known.inside and known.is_inside(place, extent)) or is_within(place, extent):
+        if place in known.inside and same(known.inside[place], extent):
             return place
         if known.least and known.is_told(place) and _is_inside(simplify_index(place), extent, known):
             known.note_inside(place, extent)
             return place
-        if _is_inside(simplify_index(place), extent, known):
-            known.note_inside(place, extent)
+        if is_within(place, extent) or _is_inside(simplify_index(place), extent, known):
             return place
         if runs and (found := outside(place, extent)) is not None:
             raise OutOfBoundsError(
