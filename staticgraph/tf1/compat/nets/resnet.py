@@ -133,14 +133,7 @@ def block_of(
     return Block(scope, bottleneck, [*[unit] * (num_units - 1), {**unit, "stride": stride}])
 
 
-_DOC = """Build the residual net of version {version} with {layers} layers; see `{name}`.
-
-    >>> from staticgraph.tf1.compat.nets import {name}
-    >>> images = sg.placeholder(sg.float32, [None, 224, 224, 3])
-    >>> features, end_points = {name}.{name}_{layers}(images, global_pool=False)
-    >>> features.shape.as_list()
-    [None, 7, 7, 2048]
-    """
+_DOC = "Build the residual net of version {version} with {layers} layers; see `{name}`."
 
 
 def net_of_layers(version: Version, layers: int) -> Callable[..., Any]:
