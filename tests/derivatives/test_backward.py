@@ -19,7 +19,7 @@ FORMULAS = [op for op in TESTED if op.grad_takes is not None and op.effect is Ef
 class Reached(Whole):
     """One operation for the derivatives by what is reached."""
 
-    def __init__(self, ys, seeds, xs, stops, gate):
+    def __init__(self, ys, seeds, xs, stops, gate, colocated):
         self.uses = Uses(ys, stops)
         if found := self.uses.lacking(xs):
             raise backward.lacking_error(*found)
