@@ -25,7 +25,7 @@ class Reached(Whole):
             raise backward.lacking_error(*found)
         self._found = {}
         if reached := [x for x in xs if self.uses.reaches(x)]:
-            super().__init__(ys, seeds, reached, stops, gate)
+            super().__init__(ys, seeds, reached, stops, gate, colocated)
 
     def by(self, x):
         return super().by(x) if x in self._found else None

@@ -31,6 +31,7 @@ class Whole:
         xs: Sequence[Tensor],
         stops: Sequence[Tensor],
         gate: bool,
+        colocated: bool,
     ) -> None:
         inputs = [*ys, *seeds(), *xs, *stops]
         made = ops.symbolic_gradients(inputs, ys=len(ys), seeds=len(ys), xs=len(xs))
