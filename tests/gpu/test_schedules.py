@@ -43,7 +43,7 @@ FAMILIES: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any], str]] = {
         lambda x: sg.reduce_sum(x, 0),
         "columns: 256 blocks of 256 threads that meet at barriers; vectors of 4 columns, 64 columns a block, "
         "rows in 256 parts\n"
-        "columns: 1 blocks of 256 threads that meet at barriers; vectors of 4 columns, 64 columns a block, "
+        "columns: 4 blocks of 256 threads that meet at barriers; vectors of 4 columns, 16 columns a block, "
         "rows in 1 parts\n"
         "scratch partial0: 65536 bytes",
     ),
