@@ -56,6 +56,35 @@ def test_a_detector_whose_boxes_are_padded_calls_no_python(device: str):
     assert not any(op.definition.name.startswith("py_func") for op in sg.get_default_graph().get_operations())
 
 
+@pytest.mark.parametrize(
+    ("name", "shape", "of_scores", "told"),
+    [
+        ("non_max_suppression", (5, 4), (6,), "there are 5 boxes and 6 scores"),
+        ("non_max_suppression", (), (6,), r"must be \[boxes, 4\]"),
+        ("non_max_suppression", (5, 4), (), "must be a vector"),
+        ("non_max_suppression_overlaps", (3, 2), (3,), "must be a square matrix"),
+    ],
+)
+def test_sizes_that_do_not_agree(name: str, shape: tuple[int, ...], of_scores: tuple[int, ...], told: str):
+    with pytest.raises(sg.errors.ShapeError, match=told):
+        getattr(sg.image, name)(np.ones(shape, np.float32), np.ones(of_scores, np.float32), 3)
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_fed_sizes_that_do_not_agree(number: int):
+    """One box would do for many scores, by broadcasting."""
+    few, square = BOXES[:number], OVERLAPS[:number, :number]
+    with sg.Session() as session:
+        for y, fed in (
+            (kept(3, 0.5, -np.inf)[0], {boxes: few}),
+            (kept(3, 0.5, -np.inf)[3], {overlaps: square}),
+        ):
+            with pytest.raises(sg.errors.FedShapeError, match="test_suppression.py"):
+                session.run(y, {**fed, scores: [3.0, 1.0, 2.0]})
+        with pytest.raises(sg.errors.FedShapeError, match="test_suppression.py"):
+            session.run(kept(3, 0.5, -np.inf)[3], {overlaps: OVERLAPS[:3, :5], scores: [3.0, 1.0, 2.0]})
+
+
 def test_a_constant_number_of_boxes_is_not_negative():
     with sg.Session() as session:
         feeds = {boxes: BOXES, scores: SCORES}

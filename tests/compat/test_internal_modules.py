@@ -267,6 +267,8 @@ def test_switch_and_merge_choose_a_branch_as_tensorflow_does():
             for case in range(3):
                 found = session.run([*chosen, slope, made, index], {x: ones, number: case})
                 assert [each.ravel()[0] for each in found] == [case + 1, case, case + 1, 2, int(case > 0)]
+    with pytest.raises(TypeError, match="float32, not bool"):
+        switch(ones, tf.placeholder(tf.float32, []))
     with pytest.raises(ValueError, match="none of them may be None"):
         merge([None])
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.arrays.array_ops import pad
+from staticgraph.arrays.array_ops import pad, reshape
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.operation_counts import counts_as
@@ -104,12 +104,18 @@ def _limits(*limits: Any) -> list[Tensor]:
 def _checked(call: str, boxes: Any, scores: Any, most: Any, columns: int | None) -> list[Tensor]:
     boxes, scores = convert_to_tensor(boxes, name="boxes"), convert_to_tensor(scores, name="scores")
     with checked(call):
-        shape = boxes.type.shape
-        good = shape is None or (len(shape) == 2 and (columns is None or shape[1] in (columns, None)))
+        shape = (None, None) if boxes.type.shape is None else boxes.type.shape
+        good = len(shape) == 2 and _may_agree(shape[1], shape[0] if columns is None else columns)
         wanted = "a square matrix" if columns is None else "[boxes, 4]"
         require(good, f"the first argument has shape {boxes.shape}, and must be {wanted}")
-        require(scores.type.rank in (None, 1), f"scores have shape {scores.shape}, and must be a vector")
+        count = (None,) if scores.type.shape is None else scores.type.shape
+        require(len(count) == 1, f"scores have shape {scores.shape}, and must be a vector")
+        require(_may_agree(shape[0], count[0]), f"there are {shape[0]} boxes and {count[0]} scores")
     return [boxes, scores, convert_to_tensor(most, dtype=int32, name="max_output_size")]
+
+
+def _may_agree(size: int | None, other: int | None) -> bool:
+    return None in (size, other) or size == other
 
 
 def non_max_suppression_with_scores(
@@ -173,6 +179,7 @@ def _greedily(boxes: Any, scores: Any, most: Any, *limits: Any) -> tuple[Tensor,
     room = _room(most)
     if room is None:
         return None
+    scores = reshape(scores, [size_of(boxes, 0)])  # the run fails if there are others
     return greedily_kept(intersections_over_unions(boxes), scores, room, *_limits(*limits))
 
 
@@ -220,7 +227,9 @@ def non_max_suppression_overlaps(
         inputs = _checked("non_max_suppression_overlaps", overlaps, scores, max_output_size, None)
         limits, room = _limits(overlap_threshold, score_threshold), _room(inputs[2])
         if room is not None:
-            return _cut(*greedily_kept(overlaps_of(inputs[0]), inputs[1], room, *limits))
+            count = size_of(inputs[0], 0)  # the run fails if there are others
+            matrix, scores = reshape(inputs[0], [count, count]), reshape(inputs[1], [count])
+            return _cut(*greedily_kept(overlaps_of(matrix), scores, room, *limits))
         inputs += limits
         kept = ops.py_func_stateless(
             inputs, func=_of_overlaps, Tout=(int32,), name="NonMaxSuppressionWithOverlaps"

@@ -42,6 +42,9 @@ def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> 
     Returns:
         A pair of tensors: the output for False, then the output for True.
 
+    Raises:
+        TypeError: If `pred` is not bool.
+
     >>> import staticgraph as sg
     >>> from staticgraph.tf1.compat.building.switches import merge, switch
     >>> x = sg.placeholder(sg.float32, [])
@@ -53,7 +56,7 @@ def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> 
     """
     with sg.name_scope(name, "Switch", [data, pred]):
         data = sg.convert_to_tensor(data, dtype=dtype, name="data")
-        pred = sg.convert_to_tensor(pred, name="pred")
+        pred = sg.convert_to_tensor(pred, dtype=sg.bool, name="pred")
         with counted_as(data.graph, 1):
             outputs = sg.identity(data), sg.identity(data)
     gates = data.graph.attached.setdefault(_Gates, _Gates()).taken
