@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from staticgraph import nn
+from staticgraph.arrays.casts import of_dtype
 from staticgraph.building.framework import checked
 from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
@@ -215,7 +216,7 @@ class BatchNormalization(Layer):
 
     def _moments(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         others = [d for d in range(len(inputs.shape)) if d not in self._axes]
-        inputs = _in_dtype(inputs, self.moving_mean.dtype)
+        inputs = of_dtype(inputs, self.moving_mean.dtype)
         return nn.moments(inputs, others, keep_dims=len(self._axes) > 1)
 
     def _normalized(self, inputs: Tensor, mean: Any, variance: Any) -> Tensor:
@@ -225,7 +226,7 @@ class BatchNormalization(Layer):
 
     def _transformed(self, inputs: Tensor, *values: Any) -> Tensor:
         """The same with `values`, mean, variance, shift and scale, in shapes that broadcast."""
-        mean, variance, offset, scale = (_in_dtype(value, inputs.dtype) for value in values)
+        mean, variance, offset, scale = (v if v is None else of_dtype(v, inputs.dtype) for v in values)
         return nn.batch_normalization(inputs, mean, variance, offset, scale, self.epsilon)
 
     def _spread(self, value: Any, rank: int) -> Any:
@@ -243,11 +244,6 @@ class BatchNormalization(Layer):
             with counted_as(training.graph, 13):  # a branch in TensorFlow
                 batch = ops.select(training, batch, moving)  # outside training it follows itself: no change
                 self.add_update(assign_moving_average(moving, batch, momentum, zero_debias=False))
-
-
-def _in_dtype(value: Any, dtype: Any) -> Any:
-    """`value`, which may be None, converted to `dtype` if it has another."""
-    return value if value is None or value.dtype is dtype else ops.cast(value, dtype=dtype)
 
 
 @function_of(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.arrays.array_ops import concat, reshape, shape
+from staticgraph.arrays.casts import of_dtype
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor, stop_gradient
 from staticgraph.compiler import ops
@@ -124,7 +125,7 @@ def _sampled_logits(
     tables = list(weights) if isinstance(weights, list | tuple) else parts_of(weights)
     with name_scope(name, "compute_sampled_logits", [*tables, biases, inputs, labels]):
         inputs, labels = convert_to_tensor(inputs), convert_to_tensor(labels)
-        labels = labels if labels.dtype is int64 else ops.cast(labels, dtype=int64)
+        labels = of_dtype(labels, int64)
         true_ids = reshape(labels, [-1])
         if sampled_values is None:
             sampled_values = log_uniform_candidate_sampler(
@@ -135,8 +136,8 @@ def _sampled_logits(
         sampled = ops.cast(sampled, dtype=int64)
 
         ids, true_count = concat([true_ids, sampled], 0), shape(true_ids)[0]
-        rows = _like(embedding_lookup(tables, ids, partition_strategy), inputs)
-        offsets = _like(embedding_lookup(biases, ids, partition_strategy), inputs)
+        rows = of_dtype(embedding_lookup(tables, ids, partition_strategy), inputs.dtype)
+        offsets = of_dtype(embedding_lookup(biases, ids, partition_strategy), inputs.dtype)
         dim = (inputs.type.shape or (None, None))[1] or shape(inputs)[1]
         true_rows = reshape(rows[:true_count], [-1, num_true, dim])
         true_logits = ops.reduce_sum(ops.expand_dims(inputs, axis=1) * true_rows, axis=(2,))
@@ -145,13 +146,9 @@ def _sampled_logits(
         if remove_accidental_hits:
             count_more(true_ids.graph, _HITS_FOUND)
             pairs = ops.equal(ops.expand_dims(labels, axis=2), reshape(sampled, [1, 1, -1]))
-            hits = _like(ops.reduce_any(pairs, axis=(1,)), logits)
+            hits = of_dtype(ops.reduce_any(pairs, axis=(1,)), logits.dtype)
             logits = logits + hits * _LOWEST
-        true_logits = true_logits - ops.log(_like(true_expected, inputs))
-        logits = logits - ops.log(_like(sampled_expected, inputs))
+        true_logits = true_logits - ops.log(of_dtype(true_expected, inputs.dtype))
+        logits = logits - ops.log(of_dtype(sampled_expected, inputs.dtype))
         targets = [ops.ones_like(true_logits) / float(num_true), ops.zeros_like(logits)]
         return concat([true_logits, logits], 1), concat(targets, 1)
-
-
-def _like(x: Tensor, other: Tensor) -> Tensor:
-    return x if x.dtype is other.dtype else ops.cast(x, dtype=other.dtype)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from staticgraph.arrays.array_ops import fitted_rank
+from staticgraph.arrays.casts import of_dtype
 from staticgraph.arrays.creation import zeros
 from staticgraph.building.framework import GraphKeys, add_to_collections
 from staticgraph.building.inputs import convert_to_tensor
@@ -132,8 +133,7 @@ def _without_last_axis(x: Tensor) -> Tensor:
 
 def as_type(x: Any, dtype: DType) -> Tensor:
     """`x` as a tensor of that dtype."""
-    x = convert_to_tensor(x)
-    return x if x.dtype is dtype else ops.cast(x, dtype=dtype)
+    return of_dtype(convert_to_tensor(x), dtype)
 
 
 def spread(weights: Any, values: Tensor, dtype: DType = float32) -> Tensor:
