@@ -226,7 +226,7 @@ def _repeats(index: Index) -> bool:
 
 def access(buffer: str, at: tuple[Expr, ...], buffers: Mapping[str, Buffer]) -> Access | None:
     """The flat form of `buffer[at]`; None if a position is not affine."""
-    flat = Affine()
+    flat = Affine({})
     for position, stride in zip(at, buffers[buffer].strides, strict=True):
         form = linear(position)
         if not all(isinstance(term, (Index, Extent)) for term in form.terms):

@@ -18,7 +18,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
-from functools import partial
+from functools import cache, partial
 from itertools import filterfalse
 from operator import attrgetter
 from reprlib import recursive_repr
@@ -165,6 +165,7 @@ class _Plain:
 
 _PLAIN = fields(_Plain)[0]  # the standard library's record of a field without a default
 _HIDDEN = [name for name in Field.__slots__ if name.startswith("_")]
+_FEW = 8  # fields of a class: most have fewer. Code is compiled for each number of them
 
 
 def _rows(fields: Mapping[str, Field[Any]]) -> dict[str, _Row]:
@@ -219,8 +220,9 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
             raise _misuse(cls, args, named)
         return tuple(map(given.__getitem__, names))
 
-    if whole in _FEW and not more and not in_dict and not factories:
-        code = _FEW[whole].replace(co_varnames=("self", *names), co_qualname=f"{cls.__qualname__}.__init__")
+    if 0 < whole <= _FEW and not more and not in_dict and not factories:
+        code = _code_of_init(whole)
+        code = code.replace(co_varnames=("self", *names), co_qualname=f"{cls.__qualname__}.__init__")
         ends_with = tuple(map(defaults.__getitem__, names[whole - len(defaults) :]))
         return FunctionType(code, globals(), "__init__", ends_with, tuple(map(CellType, puts)))
 
@@ -241,48 +243,20 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
     return __init__
 
 
-# `__init__` of classes with few fields, the usual ones, for its code: each class has its own names for `a` to
-# `d`. A loop over the fields takes twice the time.
+@cache
+def _code_of_init(count: int) -> CodeType:
+    """Return the code of `__init__` for a class with `count` fields: it is the same for all, but for names.
 
-
-def _init_1(put_a: _Put) -> Callable[..., None]:
-    def __init__(self: Any, a: Any) -> None:
-        put_a(self, a)
-
-    return __init__
-
-
-def _init_2(put_a: _Put, put_b: _Put) -> Callable[..., None]:
-    def __init__(self: Any, a: Any, b: Any) -> None:
-        put_a(self, a)
-        put_b(self, b)
-
-    return __init__
-
-
-def _init_3(put_a: _Put, put_b: _Put, put_c: _Put) -> Callable[..., None]:
-    def __init__(self: Any, a: Any, b: Any, c: Any) -> None:
-        put_a(self, a)
-        put_b(self, b)
-        put_c(self, c)
-
-    return __init__
-
-
-def _init_4(put_a: _Put, put_b: _Put, put_c: _Put, put_d: _Put) -> Callable[..., None]:
-    def __init__(self: Any, a: Any, b: Any, c: Any, d: Any) -> None:
-        put_a(self, a)
-        put_b(self, b)
-        put_c(self, c)
-        put_d(self, d)
-
-    return __init__
-
-
-_FEW: dict[int, CodeType] = {
-    count: next(part for part in make.__code__.co_consts if part.__class__ is CodeType)
-    for count, make in enumerate((_init_1, _init_2, _init_3, _init_4), 1)
-}
+    A loop over the fields takes twice the time, and arguments that are left out or named three times.
+    """
+    each = range(count)
+    lines = [
+        f"def make({', '.join(f'put_{n:02}' for n in each)}):",
+        f"    def __init__(self, {', '.join(f'value_{n}' for n in each)}):",
+        *(f"        put_{n:02}(self, value_{n})" for n in each),
+    ]
+    make = compile("\n".join(lines), __file__, "exec").co_consts[0]
+    return next(part for part in make.co_consts if part.__class__ is CodeType)
 
 
 def _misuse(cls: type, args: Sequence[Any], named: Mapping[str, Any]) -> TypeError:

@@ -124,7 +124,7 @@ def test_affine_forms():
 
 def test_offset_of_an_element():
     assert offset(Buffer(float32, (4, 6)), (i, 5 - j)) == Affine({i: 6, j: -1}, 5)
-    assert offset(Buffer(float32, ()), ()) == Affine()
+    assert offset(Buffer(float32, ()), ()) == Affine({})
 
 
 def test_strides():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import field
 from itertools import chain
 
 from staticgraph.compiler.graph.dtypes import DType, int64
@@ -31,7 +30,7 @@ class Affine:
     whole. An open size that is added is a number times an `Extent` for each of its monomials.
     """
 
-    terms: dict[Expr, AnySize] = field(default_factory=dict)
+    terms: dict[Expr, AnySize]
     constant: int = 0
 
     def __add__(self, other: Affine) -> Affine:
@@ -168,7 +167,7 @@ def _form(node: Expr) -> Affine:
         case Extent(size):
             return _of_size(size)
         case Index(_, int(1)):
-            return Affine()
+            return Affine({})
         case Scalar("add", (a, b)):
             return linear(a) + linear(b)
         case Scalar("sub", (a, b)):

@@ -41,9 +41,9 @@ class Cell:
         """Take the value less `delta` for the new value."""
         self._new = ops.assign_sub, delta
 
-    def average(self, sample: Tensor, decay: Any) -> Tensor:
-        """Take `sample` into a moving average; returns the new average."""
-        return self.set(self.value + (sample - self.value) * (1.0 - decay))
+    def average(self, sample: Tensor, decay: Any, part: Any) -> Tensor:
+        """Take `sample` into a moving average; returns the new average. `part` is 1 - `decay`."""
+        return self.set(self.value + (sample - self.value) * part)
 
     def write(self) -> Operation:
         """Make the operation that stores the new value."""
@@ -99,9 +99,9 @@ class DecayingRows(Cell):
         self.indices, self.only_touched = indices, only_touched
         self._averaged: Tensor | None = None
 
-    def average(self, sample: Tensor, decay: Any) -> Tensor:
+    def average(self, sample: Tensor, decay: Any, part: Any) -> Tensor:
         decayed = ops.assign(self.variable.handle, self.value * decay)
-        rows = ops.gather(decayed, self.indices, axis=0) + sample * (1.0 - decay)
+        rows = ops.gather(decayed, self.indices, axis=0) + sample * part
         self._averaged = ops.scatter_update(self.variable.handle, self.indices, rows)
         return rows if self.only_touched else self._averaged
 

@@ -36,6 +36,7 @@ class RuleOptimizer(Optimizer):
         super().__init__(use_locking, name)
         self._hyperparameters = hyperparameters
         self._options = options
+        self._shared: dict[Any, Hyper] = {}  # what the updates of a step have in common, by dtype
 
     def _initial(self, slot: str) -> Any:
         """The initializer of a slot."""
@@ -52,6 +53,13 @@ class RuleOptimizer(Optimizer):
         self._make_tensors(**self._hyperparameters)
         if self.prepared:
             count_more(get_default_graph(), self.prepared)
+        self._shared = {}
+
+    def _begin(self, gradients: Sequence[Tensor | IndexedSlices]) -> None:
+        with counted_as(get_default_graph(), 0):  # they are in TensorFlow's kernels
+            for gradient in gradients:
+                if gradient.dtype not in self._shared:
+                    self._shared[gradient.dtype] = self.rule.numbers(self._numbers(gradient))
 
     def _numbers(self, like: Any) -> dict[str, Any]:
         """The hyperparameters of the rule, in the dtype of `like`."""
@@ -70,7 +78,8 @@ class RuleOptimizer(Optimizer):
     def _apply_rule(self, grad: Tensor | IndexedSlices, var: Variable) -> Operation:
         slots = {argument: self.get_slot(var, slot) for argument, slot in self.slots.items()}
         with counted_as(var.graph, self.sparse_operations if isinstance(grad, IndexedSlices) else 1):
-            return self.rule.apply(grad, var, slots, Hyper(**self._numbers(grad)))
+            h = self._shared.get(grad.dtype) or self.rule.numbers(self._numbers(grad))
+            return self.rule.apply(grad, var, slots, h)
 
 
 def in_dtype_of(like: Any, number: Any) -> Tensor:

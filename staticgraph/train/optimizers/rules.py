@@ -34,11 +34,24 @@ Hyper = SimpleNamespace
 class Rule:
     """A formula that writes new values to the cells of a variable and of its slots.
 
-    `sparse` chooses the cells for a sparse gradient.
+    `sparse` chooses the cells for a sparse gradient. `shared` makes numbers of the hyperparameters that the
+    updates of all variables have in common.
     """
 
     formula: Callable[..., None]
     sparse: Sparse = touched_rows
+    shared: Callable[[Hyper], Mapping[str, Any]] | None = None
+
+    def numbers(self, hyperparameters: Mapping[str, Any]) -> Hyper:
+        """Return what the formula takes for `h`: hyperparameters, and the numbers that are made of them.
+
+        Args:
+            hyperparameters: Numbers by name. Tensors among them have the dtype of the gradient.
+        """
+        h = Hyper(**hyperparameters)
+        if self.shared is not None:
+            vars(h).update(self.shared(h))
+        return h
 
     def apply(
         self, gradient: Tensor | IndexedSlices, variable: Variable, slots: Mapping[str, Variable], h: Hyper
@@ -49,7 +62,7 @@ class Rule:
             gradient: The gradient of the loss by `variable`.
             variable: The variable that is updated.
             slots: The variables that belong to it, by the names of the formula's arguments.
-            h: The hyperparameters of the formula. Tensors among them have the dtype of the gradient.
+            h: What `numbers` returned: once for all variables.
         """
         place: Callable[[Variable], Cell] = Cell
         slot_place: Callable[[Variable], Cell] = Cell
@@ -62,9 +75,11 @@ class Rule:
         return writes[0] if len(writes) == 1 else group(*writes)
 
 
-def rule(sparse: Sparse = touched_rows) -> Callable[[Callable[..., None]], Rule]:
+def rule(
+    sparse: Sparse = touched_rows, shared: Callable[[Hyper], Mapping[str, Any]] | None = None
+) -> Callable[[Callable[..., None]], Rule]:
     """Make a rule of a formula."""
-    return lambda formula: Rule(formula, sparse)
+    return lambda formula: Rule(formula, sparse, shared)
 
 
 @rule(touched_rows_in_place)
@@ -86,7 +101,14 @@ def momentum(g: Tensor, w: Cell, total: Cell, h: Hyper, of_steps: bool = False) 
 momentum_of_steps = Rule(partial(momentum.formula, of_steps=True))
 
 
-@rule(decaying_rows)
+def _of_decay_rates(h: Hyper) -> dict[str, Any]:
+    """The parts of averages that are new, and the rate that takes out that they begin at zero."""
+    part1, part2 = 1.0 - h.beta1, 1.0 - h.beta2
+    rate = h.learning_rate * ops.sqrt(1.0 - h.beta2_power) / (1.0 - h.beta1_power)
+    return {"part1": part1, "part2": part2, "rate": rate}
+
+
+@rule(decaying_rows, _of_decay_rates)
 def adam(
     g: Tensor, w: Cell, m: Cell, v: Cell, h: Hyper, largest: Cell | None = None, nesterov: bool = False
 ) -> None:
@@ -95,39 +117,53 @@ def adam(
     `largest`: of the averages of squares (AMSGrad). `nesterov`: the step takes the gradient's part of the
     average twice (Dozat, 2016).
     """
-    mean, squares = m.average(g, h.beta1), v.average(g * g, h.beta2)
+    mean, squares = m.average(g, h.beta1, h.part1), v.average(g * g, h.beta2, h.part2)
     if largest is not None:
         squares = largest.set(ops.maximum(largest.value, squares))
     if nesterov:
-        mean = mean * h.beta1 + g * (1.0 - h.beta1)
-    rate = h.learning_rate * ops.sqrt(1.0 - h.beta2_power) / (1.0 - h.beta1_power)
-    w.subtract(mean * rate / (ops.sqrt(squares) + h.epsilon))
+        mean = mean * h.beta1 + g * h.part1
+    w.subtract(mean * h.rate / (ops.sqrt(squares) + h.epsilon))
 
 
-lazy_adam = Rule(adam.formula, touched_rows)
-nesterov_adam = Rule(partial(adam.formula, nesterov=True), touched_rows_of_decaying)
+lazy_adam = Rule(adam.formula, touched_rows, adam.shared)
+nesterov_adam = Rule(partial(adam.formula, nesterov=True), touched_rows_of_decaying, adam.shared)
 
 
-@rule()
+def _of_decay_rate(h: Hyper) -> dict[str, Any]:
+    return {"part1": 1.0 - h.beta1, "rate": h.learning_rate / (1.0 - h.beta1_power)}
+
+
+@rule(shared=_of_decay_rate)
 def adamax(g: Tensor, w: Cell, m: Cell, v: Cell, h: Hyper) -> None:
     """Adam with the largest of recent gradients in place of the root of their mean square."""
-    mean = m.average(g, h.beta1)
+    mean = m.average(g, h.beta1, h.part1)
     largest = v.set(ops.maximum(v.value * h.beta2, ops.abs(g)))
-    w.subtract(mean * (h.learning_rate / (1.0 - h.beta1_power)) / (largest + h.epsilon))
+    w.subtract(mean * h.rate / (largest + h.epsilon))
 
 
-@rule(touched_rows_of_decaying)
+def _of_momenta(h: Hyper) -> dict[str, Any]:
+    return {
+        "part1": 1.0 - h.beta1,
+        "part2": 1.0 - h.beta2,
+        "rest2": 1.0 - h.beta2_power,
+        "new": 1.0 - h.now,
+        "old": 1.0 - h.product,
+        "ahead": 1.0 - h.product * h.following,
+    }
+
+
+@rule(touched_rows_of_decaying, _of_momenta)
 def nadam(g: Tensor, w: Cell, m: Cell, v: Cell, h: Hyper) -> None:
     """Adam with Nesterov's momentum on a schedule (Dozat, 2016).
 
     `h.now` and `h.following` are the momenta of this step and of the next, `h.product` that of all up to now.
     """
-    mean, squares = m.average(g, h.beta1), v.average(g * g, h.beta2)
-    ahead = (1.0 - h.now) * g / (1.0 - h.product) + h.following * mean / (1.0 - h.product * h.following)
-    w.subtract(h.learning_rate * ahead / (ops.sqrt(squares / (1.0 - h.beta2_power)) + h.epsilon))
+    mean, squares = m.average(g, h.beta1, h.part1), v.average(g * g, h.beta2, h.part2)
+    ahead = h.new * g / h.old + h.following * mean / h.ahead
+    w.subtract(h.learning_rate * ahead / (ops.sqrt(squares / h.rest2) + h.epsilon))
 
 
-@rule()
+@rule(shared=lambda h: {"part": 1.0 - h.decay})
 def rmsprop(
     g: Tensor, w: Cell, rms: Cell, h: Hyper, total: Cell | None = None, mean: Cell | None = None
 ) -> None:
@@ -136,9 +172,9 @@ def rmsprop(
     `mean` is the average of gradients, whose square is taken off. `total` is that of steps, with momentum;
     then epsilon is inside of the root.
     """
-    squares = rms.average(g * g, h.decay)
+    squares = rms.average(g * g, h.decay, h.part)
     if mean is not None:
-        center = mean.average(g, h.decay)
+        center = mean.average(g, h.decay, h.part)
         squares = squares - center * center
     if total is None:
         w.subtract(g * h.learning_rate / (ops.sqrt(squares) + h.epsilon))
@@ -147,7 +183,7 @@ def rmsprop(
         w.subtract(total.set(total.value * h.momentum + step))
 
 
-decaying_rmsprop = Rule(rmsprop.formula, touched_rows_of_decaying)
+decaying_rmsprop = Rule(rmsprop.formula, touched_rows_of_decaying, rmsprop.shared)
 
 
 @rule()
@@ -158,12 +194,12 @@ def adagrad(g: Tensor, w: Cell, total: Cell, h: Hyper) -> None:
     w.subtract(step * ops.rsqrt(squares) if h.epsilon is None else step / (ops.sqrt(squares) + h.epsilon))
 
 
-@rule()
+@rule(shared=lambda h: {"part": 1.0 - h.rho})
 def adadelta(g: Tensor, w: Cell, squares: Cell, steps: Cell, h: Hyper) -> None:
     """Steps as large as recent steps were, relative to recent gradients (Zeiler, 2012)."""
-    mean = squares.set(squares.value * h.rho + g * g * (1.0 - h.rho))
+    mean = squares.set(squares.value * h.rho + g * g * h.part)
     step = ops.sqrt(steps.value + h.epsilon) * ops.rsqrt(mean + h.epsilon) * g
-    steps.set(steps.value * h.rho + step * step * (1.0 - h.rho))
+    steps.set(steps.value * h.rho + step * step * h.part)
     w.subtract(step * h.learning_rate)
 
 
@@ -216,11 +252,11 @@ def dual_averaging(g: Tensor, w: Cell, sums: Cell, squares: Cell, h: Hyper) -> N
     w.set(-h.learning_rate * pull / (h.l2 * h.steps * h.learning_rate + size))
 
 
-@rule(all_rows)
+@rule(all_rows, lambda h: {"part": 1.0 - h.beta})
 def sign(g: Tensor, w: Cell, m: Cell, h: Hyper) -> None:
     """Longer steps if the gradient has the sign of its average (Bello et al., 2017).
 
     `h.factor` maps how well the signs agree, from -1 to 1, to the factor of a step.
     """
-    mean = m.set(m.value * h.beta + g * (1.0 - h.beta))
+    mean = m.set(m.value * h.beta + g * h.part)
     w.subtract(h.learning_rate * h.factor(h.sign_decay * ops.sign(g) * ops.sign(mean)) * g)

@@ -25,7 +25,6 @@ from staticgraph.tf1.keras.optimizers.schedules import LearningRateSchedule
 from staticgraph.tf1.keras.optimizers.schedules import deserialize as deserialize_schedule
 from staticgraph.train.optimizers.exchange import exchanged
 from staticgraph.train.optimizers.optimizer import statistics_of
-from staticgraph.train.optimizers.rules import Hyper as Numbers
 from staticgraph.train.optimizers.rules import Rule
 
 __all__ = ["Optimizer"]
@@ -202,7 +201,7 @@ class Optimizer:
 
     def _update(self, gradient: Any, variable: Any) -> Operation:
         slots = {argument: self.get_slot(variable, slot) for argument, slot in self.slots.items()}
-        written = self.rule.apply(gradient, variable, slots, Numbers(**self._numbers(gradient)))
+        written = self.rule.apply(gradient, variable, slots, self.rule.numbers(self._numbers(gradient)))
         if variable.constraint is None:
             return written
         with control_dependencies([written]):
