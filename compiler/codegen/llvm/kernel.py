@@ -200,8 +200,8 @@ class _KernelEmitter:
         carried = self._carried(body)
         self._printer.forget(self._stores(body))
         exact = isinstance(index.extent, Size)
-        # Loops over a part of an axis go along the strips of a matrix, whose rows are vectors: no form of
-        # their addresses is better than the one written, and to find that out is two fifths of LLVM's time.
+        # Loops over a part of an axis, in lanes too, go along rows of strips or planes: no form of their
+        # addresses is better than the one written, and to find that out is up to two fifths of LLVM's time.
         opaque, start = isinstance(loop.share, Span), self._initial(carried)
         with self._emitter.loop(first, after, 1, start, exact, opaque) as values, self._inside(body):
             self._printer.bind(index, LlvmValue(values.index, 1, self._emitter.level))
@@ -358,7 +358,7 @@ class _KernelEmitter:
         """
         printer, emitter, trips, lanes = self._printer, self._emitter, self._trips, self._printer.lanes
         extent, carried = 1 if isinstance(loop.share, Span) else loop.index.extent, list(reduced)
-        vectors = partial(self._vectors, loop.body, carried)
+        vectors = partial(self._vectors, loop.body, carried, opaque=isinstance(loop.share, Span))
 
         def left() -> None:
             self._mask = memory.Mask(ends.rest_mask(printer.lanes), guards=False)
@@ -394,14 +394,16 @@ class _KernelEmitter:
             end = ends.whole(printer.lanes), ends.end
             self._guarded(trips.some(*end, loop.share), loop.body, left)
 
-    def _vectors(self, body: tuple[Stmt, ...], carried: list[Local], first: str, after: str) -> None:
+    def _vectors(
+        self, body: tuple[Stmt, ...], carried: list[Local], first: str, after: str, opaque: bool = False
+    ) -> None:
         """The iterations from `first` on, before `after`, in whole vectors, of which there are some."""
         lanes, index = self._printer.lanes, self._lane_index
         exact = index is not None and isinstance(index.extent, Size)
 
         def write() -> None:
             start = self._initial(carried)
-            with self._emitter.loop(first, after, lanes, start, exact) as values, self._inside(body):
+            with self._emitter.loop(first, after, lanes, start, exact, opaque) as values, self._inside(body):
                 self._assign_all(carried, values.carried)
                 values.next = self._lanes(body, carried, values.index)
             self._assign_all(carried, values.next)
