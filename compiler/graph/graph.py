@@ -342,7 +342,8 @@ class Graph(Elements):
     @contextmanager
     def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:
         """Context in which new operations of some types have other gradients than their own: those that are
-        registered, by `RegisterGradient`, under the names that the map gives to the types.
+        registered, by `RegisterGradient`, under the names that the map gives to the types. A type is such a
+        name, too: `{"Round": "Identity"}` passes derivatives straight through.
 
         The name is looked up when `gradients` gets to the operation.
         """

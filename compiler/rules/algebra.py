@@ -5,6 +5,8 @@ Constants travel outwards, where they meet and fold.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from staticgraph.compiler.graph.builder import number
@@ -28,14 +30,17 @@ def integer(x: Value, **_: Value) -> bool:
 
 
 def invertible(x: Value, c: Value) -> bool:
-    """Return True if `x` is floating and 1 / c has all its digits.
+    """Return True if `x` is floating, 1 / c has all its digits, and a product is better than a quotient.
 
-    The inverse of a tiny number overflows, and that of a huge number underflows.
+    The inverse of a tiny number overflows, and that of a huge number underflows. A single number stays a
+    quotient, unless 1 / c is exact. A division costs nothing there, and 1 - c / c is 0 for certain. With a
+    product, which a processor subtracts from 1 with one rounding, it is below 0 for some c, and a schedule's
+    power of it would be NaN.
     """
     if not floating(x):
         return False
     size = abs(number(c) or 0.0)
-    return size > 0 and _is_normal(1 / size, c)
+    return size > 0 and _is_normal(1 / size, c) and (x.rank > 0 or math.frexp(size)[0] == 0.5)
 
 
 def added_exactly(x: Value, c: Value, d: Value) -> bool:

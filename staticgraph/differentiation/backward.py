@@ -31,8 +31,19 @@ from staticgraph.compiler.graph.recording.originals import note
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.differentiation.formulas import before_writes, by_compiler, has_formula, last_writes
-from staticgraph.differentiation.gradient_functions import call, gradient_function, overridden_inputs
+from staticgraph.differentiation.formulas import (
+    before_writes,
+    by_compiler,
+    by_other_formula,
+    has_formula,
+    last_writes,
+)
+from staticgraph.differentiation.gradient_functions import (
+    call,
+    gradient_function,
+    other_op,
+    overridden_inputs,
+)
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, source
 
 ONE_NODE = ("fused_batch_norm",)  # of many formulas, whose derivative is one node in TensorFlow
@@ -174,6 +185,8 @@ class Backward:
             return made
 
     def _made(self, op: Operation, gs: list[Tensor | None], wanted: list[int]) -> Sequence[Tensor | None]:
+        if (other := other_op(op)) is not None:
+            return by_other_formula(op, gs, other)
         made = None
         if op.definition.name not in ONE_NODE and has_formula(op):
             made = before_writes(op, gs, self._writes)

@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import reduce
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.opdef import Effect, Kind
+from staticgraph.compiler.graph.errors import GradientError, misuse
+from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.derivatives.gradient_nodes import NODES
@@ -92,6 +94,33 @@ def last_writes(recorded: Sequence[Operation]) -> dict[Operation, int]:
             if owner is not None:
                 found[owner] = op.id
     return found
+
+
+def by_other_formula(op: Operation, gs: Cotangents, other: OpDef) -> list[Tensor | None]:
+    """Return the cotangents of the inputs of `op` as the formula of another op makes them.
+
+    Args:
+        op: An operation made inside `gradient_override_map`.
+        gs: The cotangents of its outputs.
+        other: The op whose gradient it was given, with as many inputs.
+
+    Raises:
+        GradientError: The formula is one of other inputs, or needs attributes that `op` does not have.
+    """
+    if other.grad is None and other.differentiable is False:
+        return [None] * len(op.tensors)
+    one = len(op.outputs) == 1
+    formula = NODES.get(other.name, other.grad)
+    parts: Cotangents = ()
+    if formula is not None:
+        with suppress(TypeError):  # it takes other inputs, or attributes
+            made = formula(gs[0] if one else tuple(gs), op.outputs[0] if one else op.outputs, *op.tensors)
+            parts = list(made) if isinstance(made, tuple | list) else [made]
+    if len(parts) != len(op.tensors):
+        text = f"the gradient of {other.tf} does not fit the inputs of {op.name} ({op.type})"
+        hint = f'write @RegisterGradient("Name") for {op.type}, and give it that name'
+        raise misuse(GradientError, text, hint, made=[("the operation", op.where)])
+    return fitted(op, parts, list(op.tensors), op.outputs[-1]) if repeats(op) else list(parts)
 
 
 def by_formula(

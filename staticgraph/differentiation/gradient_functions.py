@@ -23,6 +23,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.regions import captures, finish, own, parameters
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, ShapeError, layout, misuse
+from staticgraph.compiler.graph.opdef import OPS, OpDef
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 
@@ -53,7 +54,23 @@ def overridden_inputs(op: Operation) -> Sequence[int] | None:
     name = registered_name(op)
     if name is None:
         return None
-    return range(len(op.tensors)) if registered.get(name, name) is not None else ()
+    if name in registered:
+        flows = registered[name] is not None
+    else:
+        flows = (other := op_of_type(name)) is None or other.differentiable is not False
+    return range(len(op.tensors)) if flows else ()
+
+
+def op_of_type(name: str) -> OpDef | None:
+    """Return the op of a type of TensorFlow's, whose gradient an operation of another type may have."""
+    alike = [definition for definition in OPS.values() if definition.tf == name]
+    with_formula = (definition for definition in alike if definition.grad is not None)
+    return next(with_formula, next((each for each in alike if each.differentiable is False), None))
+
+
+def other_op(op: Operation) -> OpDef | None:
+    """Return the op whose gradient `op` was given by name, None if it was given another or none."""
+    return op_of_type(op.gradient) if op.gradient is not None and op.gradient not in registered else None
 
 
 def gradient_function(op: Operation) -> GradientFunction | None:
@@ -66,7 +83,7 @@ def gradient_function(op: Operation) -> GradientFunction | None:
     if found is not None:
         return found
     name = registered_name(op)
-    if name is not None:
+    if name is not None and other_op(op) is None:
         return lambda cotangents: registered_gradient(op, name, cotangents)
     if op.definition.name == "custom_gradient" and not is_traced(op):
         text = f"{op.name} ({op.type}) has a gradient that is a Python function, and files do not hold those"

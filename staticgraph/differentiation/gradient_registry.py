@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from staticgraph.compiler import ops
@@ -11,7 +12,13 @@ from staticgraph.compiler.graph.graph import default_derivatives
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.extensions import extension
-from staticgraph.differentiation.gradient_functions import registered, registered_gradient, with_gradient
+from staticgraph.differentiation.formulas import by_other_formula
+from staticgraph.differentiation.gradient_functions import (
+    op_of_type,
+    registered,
+    registered_gradient,
+    with_gradient,
+)
 
 __all__ = ["NoGradient", "NotDifferentiable", "RegisterGradient"]
 
@@ -88,8 +95,12 @@ def _register(name: str, f: Callable[..., Any] | None) -> None:
 def _wrapped(op: Operation, name: str, op_name: str) -> Any:
     """Return the outputs of `op`, an operation in a body, with the gradient that is registered as `name`."""
     real = [y for y in op.outputs if y.dtype.is_differentiable]
+    other = op_of_type(name) if name not in registered else None
     if not real:
         outputs = op.outputs
+    elif other is not None:
+        formula = partial(by_other_formula, op, other=other)
+        outputs = with_gradient(op.outputs, op.tensors, formula, f"{op_name}/")
     elif name not in registered:  # the compiler finds no derivative, and says so if one is asked for
         made = ops.custom_gradient([*op.outputs, *op.tensors], ys=len(op.outputs), xs=len(op.tensors))
         outputs = made if isinstance(made, tuple) else (made,)

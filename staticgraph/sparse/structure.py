@@ -39,7 +39,8 @@ def positions(indices: Tensor, sizes: Tensor) -> Tensor:
 
 
 def places(numbers: Tensor, sizes: Tensor) -> Tensor:
-    """The inverse of `positions`: [n, rank]."""
+    """The inverse of `positions`: [n, rank]. Axes may have no places, and then there are no numbers."""
+    sizes = ops.maximum(sizes, np.int64(1))
     quotients = ops.floor_div(ops.expand_dims(numbers, axis=1), _strides(sizes))
     return ops.floormod(quotients, joined([np.full(1, int64.max), sizes[1:]], axis=0))
 

@@ -156,3 +156,49 @@ class TestErrors:
             sg.get_default_graph().gradient_override_map({"Relu": 3}),
         ):
             pass
+
+
+# Derivatives by x [2, 3] and w [3] of operations with the gradient of another type: TensorFlow 1.15.5's.
+X, W = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3), np.array([0.3, -0.6, 0.2], np.float32)
+OF_TYPES = {
+    "Round Identity": (lambda x, w: sg.round(x * 3.0) / 3.0, [[1, 1, 1], [1, 1, 1]], None),
+    "Floor Identity": (lambda x, w: sg.floor(x), [[1, 1, 1], [1, 1, 1]], None),
+    "Sign Tanh": (lambda x, w: sg.sign(x), [[0, 0, 0], [0, 0, 0]], None),
+    "Sign Relu": (lambda x, w: sg.sign(x), [[0, 0, 0], [1, 1, 1]], None),
+    "Relu Floor": (lambda x, w: sg.nn.relu(x), None, None),
+    "Mul Maximum": (lambda x, w: x * w, [[0, 1, 0], [0, 1, 1]], [2, 0, 1]),
+    "Mul Add": (lambda x, w: x * w, [[1, 1, 1], [1, 1, 1]], [2, 2, 2]),
+}
+
+
+@pytest.mark.parametrize("names", OF_TYPES)
+def test_the_gradient_of_another_type_of_operation(names: str):
+    build, by_x, by_w = OF_TYPES[names]
+    x, w = sg.placeholder(sg.float32, [None, 3]), sg.placeholder(sg.float32, [3])
+    with sg.get_default_graph().gradient_override_map(dict([names.split()])):
+        y = build(x, w)
+    found = sg.gradients(y, [x, w])
+    assert [grad is None for grad in found] == [by_x is None, by_w is None]
+    wanted = [d for d in (by_x, by_w) if d is not None]
+    for made, known in zip(run([g for g in found if g is not None], {x: X, w: W}), wanted, strict=True):
+        np.testing.assert_allclose(made, known, rtol=1e-6)
+
+
+def test_the_gradient_of_another_type_in_a_loop():
+    x = sg.placeholder(sg.float32, [None, 3])
+
+    def body(i: sg.Tensor, value: sg.Tensor) -> tuple[sg.Tensor, sg.Tensor]:
+        with sg.get_default_graph().gradient_override_map({"Round": "Identity"}):
+            return i + 1, sg.round(value * 3.9) / 3.0
+
+    _, y = sg.while_loop(lambda i, _: i < 3, body, [0, x])
+    np.testing.assert_allclose(run(sg.gradients(y, x)[0], {x: X}), np.full((2, 3), 1.3**3), rtol=1e-5)
+
+
+@pytest.mark.parametrize("other", ["Identity", "MatMul"])
+def test_the_gradient_of_another_type_with_other_inputs(other: str):
+    x = sg.placeholder(sg.float32, [2, 3])
+    with sg.get_default_graph().gradient_override_map({"Mul": other}):
+        y = x * 2.0
+    with pytest.raises(ValueError, match=f"the gradient of {other} does not fit the inputs of mul"):
+        sg.gradients(y, x)

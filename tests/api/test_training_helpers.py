@@ -145,6 +145,15 @@ class TestSchedules:
             sg.train.exponential_decay(0.1, None, 7, 0.8)
 
 
+@pytest.mark.compiled
+def test_a_polynomial_ends_where_it_shall_for_every_number_of_steps():
+    """1 - n * (1 / n) with one rounding was below 0 for many n."""
+    counts = (7, 20, 23, 49, 60, 100, 300)
+    step = sg.placeholder(sg.int64, [])
+    schedules = [sg.train.polynomial_decay(0.05, step, n, 0.001, power=0.9) for n in counts]
+    np.testing.assert_array_equal(sg.Session().run(schedules, {step: 1000}), np.float32(0.001))
+
+
 class TestClipping:
     def test_by_norm(self):
         clipped = sg.clip_by_norm(sg.constant([3.0, 4.0]), 1.0)

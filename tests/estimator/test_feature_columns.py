@@ -36,6 +36,22 @@ def test_batches_of_any_size():
     np.testing.assert_array_equal(one[0], three[2])
 
 
+def test_a_batch_in_which_no_example_has_a_word():
+    """TensorFlow 1.15.5 gives zeros, and reshapes a sparse tensor of no columns into one of no columns."""
+    words, sizes = sg.sparse_placeholder(sg.string, [None, None]), sg.placeholder(sg.int64, [2])
+    column = fc.embedding_column(fc.categorical_column_with_hash_bucket("w", 8), 3)
+    layer = fc.input_layer({"w": words}, [column])
+    shaped = sg.sparse_reshape(words, sizes)
+    nothing = sg.SparseTensorValue(np.zeros((0, 2), np.int64), np.array([], object), [5, 0])
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        np.testing.assert_array_equal(sess.run(layer, {words: nothing}), np.zeros((5, 3)))
+        for wanted in ([5, 0], [0, 7]):
+            found = sess.run(shaped, {words: nothing, sizes: wanted})
+            assert found.indices.shape == (0, 2)
+            assert found.dense_shape.tolist() == wanted
+
+
 def test_nothing_is_above_all_boundaries():
     column = fc.bucketized_column(fc.numeric_column("x"), [0.0, 1.0])
     found = value(fc.input_layer({"x": [[np.nan], [1.0], [-np.inf]]}, [column]))

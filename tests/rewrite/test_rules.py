@@ -271,11 +271,20 @@ def test_trace_tells_what_fired():
 def test_a_division_by_a_tiny_number_stays_one():
     """1 / c must not overflow where x / c does not."""
     for dtype, c in (("float32", 1e-39), ("float16", 1e-5)):
-        x = Builder().parameter("x", dtype, ())
+        x = Builder().parameter("x", dtype, (1,))
         function = Function((x,), (ops.realdiv(x, c),))
-        before = interpret(function, {x: np.float32(c)})
-        after = interpret(rewrite(function, algebra.allowed(ROUNDING | IMPROVES)), {x: np.float32(c)})
+        before = interpret(function, {x: np.array([c], dtype)})
+        after = interpret(rewrite(function, algebra.allowed(ROUNDING | IMPROVES)), {x: np.array([c], dtype)})
         np.testing.assert_array_equal(after, before)
+
+
+@pytest.mark.parametrize(
+    "shape, c, left", [((), 20.0, "realdiv"), ((), 8.0, "multiply"), ((2,), 20.0, "multiply")]
+)
+def test_a_single_number_is_divided_unless_the_inverse_is_exact(shape: tuple[int, ...], c: float, left: str):
+    x = Builder().parameter("x", float32, shape)
+    function = rewrite(Function((x,), (ops.realdiv(x, c),)), algebra.allowed(ROUNDING | IMPROVES))
+    assert function.results[0].node.op.name == left
 
 
 def test_provenance_is_carried_over():
