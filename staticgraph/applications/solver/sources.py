@@ -23,7 +23,7 @@ from staticgraph.tf1.keras.datasets import cifar10, cifar100, fashion_mnist, mni
 Classes = tuple[str, ...]
 Raw = tuple[np.ndarray, np.ndarray]  # inputs, and labels as they are found
 # RuntimeError: an encrypted member; MemoryError, of CAUGHT: an array larger than any file.
-_UNREADABLE = (*CAUGHT, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error)
+_UNREADABLE: tuple[type[Exception], ...] = (*CAUGHT, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)
