@@ -9,11 +9,13 @@ A run in which an index is out of range is refused, so that the value of `gather
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from functools import reduce
 
 from staticgraph.compiler.graph.function import Function, Node, Value
-from staticgraph.compiler.graph.sizes import bounds, same
+from staticgraph.compiler.graph.shapes import normalize_axes
+from staticgraph.compiler.graph.sizes import bounds, proven, same
 from staticgraph.compiler.passes.trip_count import conjuncts, plain, step_of
 
 Interval = tuple[float, float]  # the least and the greatest
@@ -29,9 +31,11 @@ _MOVES: dict[str, tuple[int, ...] | None] = {
     "unstack": (0,), "watch": (0,),
 }
 # fmt: on
+_EXTREMES = ("reduce_max", "reduce_min")  # of no elements they are the least and the greatest number there is
 # Ops that give positions along an axis of their first input, by the number of the output that does.
 _POSITIONS = {"argmax": 0, "argmin": 0, "top_k": 1}
 _TRIES = 3  # how often what a loop carries is guessed
+_ENDLESS = 1 << 50  # iterations: no loop does as many in a week
 
 
 class Intervals:
@@ -100,7 +104,7 @@ class Intervals:
             case "branch", _:
                 return self._of_branch(value)
         if name in _MOVES and given and not any(same(v.size, 0) for v in node.inputs):
-            return _union(given)
+            return None if name in _EXTREMES and _may_be_of_none(node) else _union(given)
         return None
 
     def _of_branch(self, value: Value) -> Interval:
@@ -149,6 +153,13 @@ def _counts(value: Value) -> bool:
     return value.dtype.is_integer or value.dtype.is_bool
 
 
+def _may_be_of_none(node: Node) -> bool:
+    """Return True if a reduction may be over axes without elements."""
+    shape = node.inputs[0].shape
+    axes = normalize_axes(node.attrs["axis"], len(shape))
+    return not all(proven(operator.gt, shape[axis], 0) for axis in axes)
+
+
 def _of_dtype(value: Value) -> Interval:
     return (int(value.dtype.min), int(value.dtype.max)) if value.dtype.is_integer else (0, 1)
 
@@ -160,15 +171,20 @@ def _union(intervals: Iterable[Interval]) -> Interval:
 def _counted(
     loop: Node, param: Value, first: Interval, captures: Mapping[Value, Interval]
 ) -> Interval | None:
-    """Return the interval of a carried number to which each iteration adds a constant; None for others."""
+    """Return the interval of a carried number to which each iteration adds a constant; None for others.
+
+    A counter that may wrap around is one of the others.
+    """
     body: Function = loop.attrs["body"]
     result = body.results[1 + body.params.index(param)]
     step = None if param.rank else step_of(plain(result), param)
     if not step:
         return None
+    low, high = _of_dtype(param)
     bound = loop.attrs["bound"]
-    bound = None if bound is None else bounds(bound)[1]
-    ends = [] if bound is None else [step * max(bound - 1, 0) + (first[1] if step > 0 else first[0])]
+    rounds = _ENDLESS if bound is None else bounds(bound)[1]
+    ends = [(first[1] if step > 0 else first[0]) + step * max(rounds - 1, 0)]
+    stays = low <= ends[0] <= high
     inside = Intervals(captures)
     for condition in conjuncts(body.results[0]):
         limit = _limit(condition, result, step > 0)
@@ -176,8 +192,9 @@ def _counted(
             least, greatest = inside.of(limit[0])
             last = greatest - limit[1] if step > 0 else least + limit[1]
             ends.append(max(last, first[1]) if step > 0 else min(last, first[0]))
-    if not ends:
-        return (first[0], int(param.dtype.max)) if step > 0 else (int(param.dtype.min), first[1])
+            stays |= low <= ends[-1] + step <= high
+    if not stays:
+        return None
     return (first[0], min(ends)) if step > 0 else (max(ends), first[1])
 
 

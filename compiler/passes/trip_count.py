@@ -2,6 +2,9 @@
 
 A loop that counts is the usual case: its condition compares a carried number with a bound, and each iteration
 adds a constant to that number. Conditions joined by `logical_and` hold no longer than each of them.
+
+A counter that wraps around goes on: `i <= 127` holds for ever if `i` is an int8. So the number with which a
+condition ends must be one of the counter's dtype.
 """
 
 from __future__ import annotations
@@ -63,23 +66,26 @@ def _counted(
     first, step = _size(plain(init[counters[0]])), step_of(left, params[counters[0]])
     if first is None or not step:
         return None
-    if name in _DOWN:
-        bound, first, step = -bound, -first, -step
+    sign = -1 if name in _DOWN else 1
+    step = int(sign * step)
     if step <= 0:
         return None
     inclusive = (_UP | _DOWN)[name]
-    distance = bound - first
+    distance = sign * (bound - first)
     if isinstance(distance, Size):
-        step = int(step)
+        if sign < 0 and left.dtype.is_unsigned and (inclusive or step > 1):  # it ends below zero
+            return None
         steps = distance // step + 1 if inclusive else (distance + step - 1) // step
         return steps if steps >= 0 else 0
-    return max(0, int(distance // step + 1 if inclusive else -(-distance // step)))
+    count = max(0, int(distance // step + 1 if inclusive else -(-distance // step)))
+    end = first + sign * step * count
+    return count if int(left.dtype.min) <= end <= int(left.dtype.max) else None
 
 
 def _size(value: Value) -> Any:
     """The number that a constant holds, or the open size of which an integer consists; None for others."""
     node = value.node
-    while node.op.name == "cast" and value.dtype.is_integer:
+    while node.op.name == "cast" and node.outputs[0].dtype.is_integer and node.outputs[0].dtype.size >= 4:
         node = node.inputs[0].node
     if node.op.name == "extents" and len(node.attrs["sizes"]) == 1:
         return node.attrs["sizes"][0]

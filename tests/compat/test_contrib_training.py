@@ -127,3 +127,9 @@ def test_gradients_are_summarized_under_the_names_of_tensorflow():
         assert made == ["summarize_grads/s/x_gradient:0", "summarize_grads/s/x_gradient_norm:0"]
         made = [each.name for each in tf.contrib.slim.learning.add_gradients_summaries([(x, x)])]
         assert made == ["s/x/gradient:0", "s/x/gradient_norm:0"]
+
+
+@pytest.mark.parametrize("told", ["[" * 100_000, "[1]", "{"])
+def test_text_that_holds_no_hyperparameters(told):
+    with pytest.raises(ValueError, match=r"no JSON|takes an object"):
+        tf.contrib.training.HParams(a=1).parse_json(told)

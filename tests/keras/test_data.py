@@ -5,6 +5,7 @@ import hashlib
 import io
 import struct
 import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -122,6 +123,70 @@ def test_the_formats_of_mnist_and_cifar(tmp_path):
     record.write_bytes(bytes([7]) + bytes(range(256)) * 12)
     images, kinds = arrays.read_records([record], 1)
     assert images.shape == (1, 32, 32, 3) and kinds.tolist() == [[7]] and images[0, 0, 1, 0] == 1
+
+
+HEAD = b"\0\0\x08\x03" + struct.pack(">3I", 2, 2, 3)
+DIGITS = {
+    "compressed": (gzip.compress(HEAD + bytes(12)), None),
+    "plain": (HEAD + bytes(12), None),
+    "cut short": (gzip.compress(HEAD + bytes(12))[:-9], "ended before"),
+    "cut short in the sizes": (gzip.compress(HEAD[:6]), "ends before the sizes"),
+    "another checksum": (gzip.compress(HEAD + bytes(12))[:-8] + bytes(8), "CRC"),
+    "damaged": (gzip.compress(HEAD + bytes(12))[:10] + b"\xff" * 30, "invalid"),
+    "text": (b"hello", "not of MNIST's format"),
+    "another rank": (b"\0\0\x08\x01" + struct.pack(">I", 2) + bytes(2), "not of MNIST's format"),
+    "sizes whose product has no bits": (HEAD[:4] + struct.pack(">3I", 1 << 31, 1 << 31, 4), "claims"),
+    "a bomb": (gzip.compress(HEAD + bytes(1 << 24)), "as many bytes"),
+    "nothing": (b"", "empty"),
+}
+
+
+@pytest.mark.parametrize(("data", "told"), DIGITS.values(), ids=DIGITS)
+def test_files_of_digits_that_are_not_what_they_say(tmp_path, data, told):
+    (tmp_path / "digits").write_bytes(data)
+    if told is None:
+        assert arrays.read_idx(tmp_path / "digits", 3).shape == (2, 2, 3)
+        return
+    with pytest.raises(InvalidFileError, match=told):
+        arrays.read_idx(tmp_path / "digits", 3)
+
+
+def archive(*members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
+        for name, data in members:
+            out.writestr(name, data)
+    return file.getvalue()
+
+
+def claimed(shape):
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    return archive(("x.npy", file.getvalue()))
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (claimed((10**10,)), "size of 'x' is not"),
+        (claimed((2**70,)), "which is not read"),
+        (archive(("x.npy", bytes(1 << 27))), "too much memory"),
+        (archive(("y.npy", b"")), "has no array 'x'"),
+        (claimed(())[:-30], "cut short"),
+        (b"\x80\x04cos\nsystem\n.", "no zip file"),
+        (b"", "empty"),
+    ],
+)
+def test_data_sets_that_are_not_what_they_say(tmp_path, data, told):
+    (tmp_path / "data.npz").write_bytes(data)
+    with pytest.raises(InvalidFileError, match=told):
+        arrays.read_npz(tmp_path / "data.npz", ("x",))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[]", "{", '{"config": {}}', '{"config": {"word_docs": 3}}'])
+def test_text_that_describes_no_tokenizer(text):
+    with pytest.raises(ValueError, match="no tokenizer is described"):
+        keras.preprocessing.text.tokenizer_from_json(text)
 
 
 def test_custom_objects_are_known_inside_their_scope():

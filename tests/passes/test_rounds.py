@@ -84,3 +84,30 @@ def test_the_smallest_of_several_bounds_and_data_make_it_inexact():
 )
 def test_what_cannot_be_told(cond, step, first, dtype):
     assert rounds(cond, step, first, dtype) == (None, False)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("step", [1, 3, 100, -1, -5, 255])
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_counters_that_may_wrap_around(dtype: str, step: int, condition: str):
+    """NumPy counts on when a number wraps around; what is told is what it counts."""
+    compare, plain = CONDITIONS[condition]
+    info = np.iinfo(dtype)
+    span = int(info.max) - int(info.min) + 1
+    step = (step - int(info.min)) % span + int(info.min)
+
+    def after(i: int) -> int:
+        return (i + step - int(info.min)) % span + int(info.min)
+
+    for first in (int(info.min), 0, 5, 120, int(info.max)):
+        for limit in (int(info.min), 0, 7, 119, int(info.max)):
+            i, count = first, 0
+            while plain(i, limit) and count <= span:
+                i, count = after(i), count + 1
+            told, exact = rounds(
+                lambda i, x, n=limit: compare(i, i.recorder.constant(n, dtype)),
+                lambda i: i + i.recorder.constant(step, dtype),
+                first,
+                dtype,
+            )
+            assert told is None or (exact and told == count), (first, limit)

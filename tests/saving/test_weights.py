@@ -198,11 +198,29 @@ def test_objects_are_never_made(tmp_path: Path):
             return print, ("trapped",)
 
     np.savez(tmp_path / "net.npz", np.array([Trap()], object))
-    with pytest.raises(InvalidFileError, match="an array of objects, which only code makes"):
+    with pytest.raises(InvalidFileError, match="an array of objects, which can run code"):
         sg.read_weights(tmp_path / "net.npz")
 
 
 def test_compressed_arrays_grow_within_bounds(tmp_path: Path):
     np.savez_compressed(tmp_path / "net.npz", np.zeros(1 << 27, np.uint8))
     with pytest.raises(InvalidFileError, match="too much memory"):
+        sg.read_weights(tmp_path / "net.npz")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "'descr': '<f8', 'fortran_order': False, 'shape': '(((('",
+        "'descr': '<f8', 'fortran_order': False, 'shape': (1 2)",
+        "'descr': '<f8', 'fortran_order': (1,), 'shape': (2,)",
+        "'descr': (8,), 'fortran_order': False, 'shape': (2,)",
+        "'descr': '<f8', 'fortran_order': False, 'shape': (,)",
+    ],
+)
+def test_a_header_of_an_array_with_a_value_of_another_kind(told: str, tmp_path: Path):
+    header = f"{{{told}, }}".ljust(117).encode() + b"\n"
+    with zipfile.ZipFile(tmp_path / "net.npz", "w") as file:
+        file.writestr("w.npy", b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + bytes(16))
+    with pytest.raises(InvalidFileError, match="the header of 'w' is of no known form"):
         sg.read_weights(tmp_path / "net.npz")

@@ -1,5 +1,8 @@
 """Data of each kind become arrays; what is wrong with a file is told with the place in it."""
 
+import struct
+import zipfile
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -184,6 +187,17 @@ def test_a_damaged_file_of_arrays(tmp_path):
     with_spiral(tmp_path)
     whole = (tmp_path / "spiral.npz").read_bytes()
     (tmp_path / "spiral.npz").write_bytes(whole[: len(whole) // 2])
+    assert "is not a file of arrays that can be read" in told(tmp_path, SPIRAL)
+
+
+@pytest.mark.parametrize(("shape", "kind"), [((10**15,), "<f8"), ((2**70,), "<f8"), ((3,), "<q99999999999")])
+def test_arrays_that_claim_more_than_there_is(tmp_path, shape, kind):
+    header = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
+    with_spiral(tmp_path)
+    with zipfile.ZipFile(tmp_path / "spiral.npz", "w") as file:
+        for name in ("inputs", "labels"):
+            data = b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + bytes(24)
+            file.writestr(f"{name}.npy", data)
     assert "is not a file of arrays that can be read" in told(tmp_path, SPIRAL)
 
 

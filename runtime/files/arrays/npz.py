@@ -10,7 +10,7 @@ import io
 import math
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,10 @@ from staticgraph.runtime.memory.aligned import from_storage
 
 _MAGIC = b"\x93NUMPY"
 _LENGTHS = {1: "<H", 2: "<I", 3: "<I"}  # how long the header is, by the version of the format
-_FIELD = re.compile(r"\s*'(\w+)'\s*:\s*(?:'([^']*)'|(True|False)|\(([\d\s,]*)\))\s*(?:,|(?=\}))")
+_FIELD = re.compile(
+    r"\s*(?:'descr'\s*:\s*'(?P<descr>[^']*)'|'fortran_order'\s*:\s*(?P<fortran_order>True|False)"
+    r"|'shape'\s*:\s*\((?P<shape>\s*(?:[0-9]+\s*,\s*)*(?:[0-9]+\s*)?)\))\s*(?:,|(?=\}))"
+)
 _LONGEST = 4096  # bytes of a header; those of arrays of numbers have some hundred
 _GROWTH, _ROOM = 4, 64 << 20  # what is compressed may take 4 times the size of the file and 64 MB
 _KNOWN = {d.numpy.str[1:]: d for d in DTYPES.values() if d not in (bfloat16, string)}  # by "f4" and the like
@@ -48,14 +51,27 @@ def _npy(dtype: DType, stored: np.ndarray) -> list[Any]:
     return [header.getvalue(), np.ascontiguousarray(array).reshape(-1).view(np.uint8) if array.size else b""]
 
 
-def read(data: memoryview) -> dict[str, Stored]:
-    """The arrays by name, views of `data` where possible. InvalidFileError unless all of it makes sense."""
+def read(data: memoryview, names: Collection[str] | None = None, growth: int = _GROWTH) -> dict[str, Stored]:
+    """Return arrays by name, views of `data` where possible.
+
+    Args:
+        data: The file.
+        names: The arrays that are wanted. Default: all.
+        growth: How many times the size of the file its compressed arrays may have.
+
+    Raises:
+        InvalidFileError: The file is damaged, or lacks an array or holds one of objects among those wanted.
+    """
     arrays: dict[str, Stored] = {}
-    for member, contents in unzip(data, _GROWTH * len(data) + _ROOM).items():
+    for member, contents in unzip(data, growth * len(data) + _ROOM).items():
         name = member.removesuffix(".npy")
         if name in arrays:
             raise InvalidFileError(f"{name!r} is there twice")
-        arrays[name] = _array(contents, f"{name!r}")
+        if names is None or name in names:
+            arrays[name] = _array(contents, f"{name!r}")
+    for name in names or ():
+        if name not in arrays:
+            raise InvalidFileError(f"it has no array {name!r}")
     return arrays
 
 
@@ -73,7 +89,7 @@ def _array(data: memoryview, label: str) -> Stored:
     shape = tuple(int(size) for size in told["shape"].split(",") if size.strip())
     dtype = _KNOWN.get(code)
     if dtype is None or order not in ("<", ">", "|") or not is_array_shape(shape):
-        what = "an array of objects, which only code makes" if code[:1] == "O" else f"{told['descr']!r}"
+        what = "an array of objects, which can run code," if code[:1] == "O" else f"{told['descr']!r}"
         raise InvalidFileError(f"{label} is {what} of shape {list(shape)[:MOST_AXES]}, which is not read")
     body = data[start + length :]
     if math.prod(shape) * dtype.size != len(body):
@@ -88,7 +104,8 @@ def _header(data: bytes, label: str) -> dict[str, str]:
     """The three fields of a header as text: it looks like a dict of Python's, and is not evaluated."""
     text, at, found = data.decode("latin-1"), 1, {}
     while match := _FIELD.match(text, at):
-        found[match[1]] = next(value for value in match.groups()[1:] if value is not None)
+        name = match.lastgroup or ""
+        found[name] = match[name]
         at = match.end()
     rest = text[at:].strip()
     if not text.startswith("{") or rest != "}" or sorted(found) != ["descr", "fortran_order", "shape"]:

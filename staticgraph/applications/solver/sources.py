@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,15 @@ from staticgraph.applications.solver.description import Description
 from staticgraph.applications.solver.errors import DataError, meant, told
 from staticgraph.applications.solver.image_folder import read_images
 from staticgraph.applications.solver.objective import Answer
+from staticgraph.compiler.graph.boundary import CAUGHT
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.tf1.keras.datasets import cifar10, cifar100, fashion_mnist, mnist
 
 Classes = tuple[str, ...]
 Raw = tuple[np.ndarray, np.ndarray]  # inputs, and labels as they are found
+# RuntimeError: an encrypted member; MemoryError, of CAUGHT: an array larger than any file.
+_UNREADABLE: tuple[type[Exception], ...] = (*CAUGHT, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ def _arrays(path: Path, described: Description) -> Raw:
                     hint = f'it has {", ".join(file.files) or "none"}; name one: {key} = "..."'
                     raise described.error(text, "data", where, hint=hint)
                 found.append(file[name])
-    except (ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
+    except _UNREADABLE as error:
         if isinstance(error, OpError):
             raise
         raise DataError(told(f"{path} is not a file of arrays that can be read: {error}")) from None

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from numbers import Integral, Number
 from typing import Any, Self
 
+from staticgraph.compiler.graph.errors import misuse
+
 _ASSIGNMENT = re.compile(
     r"(?P<name>[a-zA-Z][\w.]*)(\[\s*(?P<index>\d+)\s*\])?\s*=\s*((?P<value>[^,\[]*)|\[(?P<list>[^\]]*)\])($|,\s*)"
 )
@@ -152,8 +154,14 @@ class HParams:
         return json.dumps(self.values(), indent=indent, separators=separators, sort_keys=sort_keys)
 
     def parse_json(self, values_json: str) -> Self:
-        """Take values from JSON."""
-        return self.override_from_dict(json.loads(values_json))
+        """Take values from JSON, an object of them by name. ValueError if the text is none."""
+        try:
+            values = json.loads(values_json)
+        except (ValueError, RecursionError) as error:
+            raise misuse(ValueError, f"the values of hyperparameters are no JSON: {error}") from None
+        if not isinstance(values, dict):
+            raise misuse(ValueError, f"parse_json() takes an object of values by name, not {values!r}")
+        return self.override_from_dict(values)
 
     def values(self) -> dict[str, Any]:
         """The values by name."""

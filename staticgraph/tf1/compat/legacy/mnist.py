@@ -6,7 +6,6 @@ one `mnist.npz` with the arrays `x_train`, `y_train`, `x_test` and `y_test`.
 
 from __future__ import annotations
 
-import gzip
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +14,11 @@ import numpy as np
 
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import as_dtype, float32
-from staticgraph.compiler.graph.errors import InvalidFileError, misuse
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.legacy.errors import NotFoundError
+from staticgraph.tf1.keras.datasets.arrays import read_idx, read_npz
 
-_IMAGES, _LABELS = 2051, 2049  # the first number of each kind of file
+_IMAGES, _LABELS = 3, 1  # axes of the array in each kind of file
 _FILES = {
     "train images": ("train-images-idx3-ubyte", _IMAGES),
     "train labels": ("train-labels-idx1-ubyte", _LABELS),
@@ -135,11 +135,9 @@ def read_data_sets(
 
 def _read(folder: Path) -> dict[str, Any]:
     if (folder / "mnist.npz").exists():
-        with np.load(folder / "mnist.npz", allow_pickle=False) as arrays:
-            names = {"train images": "x_train", "train labels": "y_train"}
-            names |= {"test images": "x_test", "test labels": "y_test"}
-            return {name: arrays[stored] for name, stored in names.items()}
-    return {name: _read_idx(_at(folder, file), kind) for name, (file, kind) in _FILES.items()}
+        found = read_npz(folder / "mnist.npz", ("x_train", "y_train", "x_test", "y_test"))
+        return dict(zip(_FILES, found, strict=True))
+    return {name: read_idx(_at(folder, file), rank) for name, (file, rank) in _FILES.items()}
 
 
 def _at(folder: Path, name: str) -> Path:
@@ -150,13 +148,3 @@ def _at(folder: Path, name: str) -> Path:
     needed = ", ".join(file for file, _ in _FILES.values())
     hint = f"nothing is downloaded: put {needed}, each with or without .gz, or else mnist.npz there"
     raise misuse(NotFoundError, f"{folder} has no file {name}.gz", hint)
-
-
-def _read_idx(path: Path, kind: int) -> Any:
-    """The array in a file: a number for its kind, the sizes of its axes, and its bytes."""
-    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    rank = kind % 256
-    header = np.frombuffer(data[: 4 * (rank + 1)], ">u4").tolist()
-    if len(header) != rank + 1 or header[0] != kind or len(data) - 4 * len(header) != np.prod(header[1:]):
-        raise misuse(InvalidFileError, f"{path} is not a whole file of MNIST")
-    return np.frombuffer(data, np.uint8, offset=4 * len(header)).reshape(header[1:])

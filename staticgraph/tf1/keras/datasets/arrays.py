@@ -3,45 +3,83 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
+import os
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidFileError, misuse
+from staticgraph.runtime.files.arrays import npz
+from staticgraph.runtime.files.mapped import read_mapped
+
+_GZIP = b"\x1f\x8b"  # begins each file that gzip has compressed
+_GROWTH = 64  # times the size of a file: classes and masks are compressed far better than weights
+_MOST = 1 << 31  # bytes of an array
 
 Split = tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
-def read_npz(path: str, names: tuple[str, ...]) -> list[np.ndarray]:
-    """Arrays of numbers by name. InvalidFileError if one is of Python objects: those could run code."""
-    with np.load(path, allow_pickle=False) as file:
+def read_npz(path: str | os.PathLike[str], names: tuple[str, ...]) -> list[np.ndarray]:
+    """Return arrays of numbers by name.
+
+    Raises:
+        InvalidFileError: The file is damaged, or an array is of Python objects: those could run code. Write
+            such a file once as arrays of numbers, padded with `pad_sequences`, in a trusted place.
+        NotFoundError: There is no such file.
+    """
+
+    def take(data: memoryview) -> list[np.ndarray]:
+        found = npz.read(data, names, _GROWTH)
+        return [np.array(found[name][1]) for name in names]
+
+    return read_mapped(path, "data set", take)
+
+
+def read_idx(path: str | os.PathLike[str], rank: int | None = None) -> np.ndarray:
+    """Return the array of bytes in a file of MNIST's format, compressed by gzip or not.
+
+    Args:
+        path: The file.
+        rank: The number of axes that the array must have. Default: 1 to 4.
+
+    Raises:
+        InvalidFileError: The file is damaged or of another kind, or holds more than 2 GB.
+        NotFoundError: There is no such file.
+    """
+
+    def take(data: memoryview) -> np.ndarray:
+        file: Any = io.BytesIO(data)
+        if data[:2] == _GZIP:
+            file = gzip.GzipFile(fileobj=file)
         try:
-            return [file[name] for name in names]
-        except ValueError:
-            text = f"{path} holds pickled objects, which can run code when they are read: it is refused"
-            hint = "write it once as arrays of numbers, padded with pad_sequences, in a trusted place"
-            raise misuse(InvalidFileError, text, hint) from None
-        except KeyError as error:
-            raise misuse(InvalidFileError, f"{path} is not this data set: {error}") from None
+            return _idx(file, rank)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InvalidFileError(str(error)) from None
+
+    return read_mapped(path, "data set", take)
 
 
-def read_idx(path: str) -> np.ndarray:
-    """The array of bytes in a compressed file of MNIST's format."""
-    with gzip.open(path, "rb") as file:
-        head = file.read(4)
-        rank = head[3] if len(head) == 4 and head[:3] == b"\0\0\x08" else 0
-        if not 1 <= rank <= 4:
-            raise misuse(InvalidFileError, f"{path} is not a file of MNIST's format")
-        sizes = struct.unpack(f">{rank}I", file.read(4 * rank))
-        count = math.prod(sizes)
-        if count > 1 << 31:
-            raise misuse(InvalidFileError, f"{path} claims to hold {count} bytes")
-        data = file.read(count + 1)
+def _idx(file: Any, rank: int | None) -> np.ndarray:
+    """The array: a number for its rank, the sizes of its axes, and its bytes."""
+    head = file.read(4)
+    told = head[3] if len(head) == 4 and head[:3] == b"\0\0\x08" else 0
+    if not 1 <= told <= 4 or rank not in (None, told):
+        raise InvalidFileError("it is not of MNIST's format")
+    packed = file.read(4 * told)
+    if len(packed) < 4 * told:
+        raise InvalidFileError("it ends before the sizes of its array")
+    sizes = struct.unpack(f">{told}I", packed)
+    count = math.prod(sizes)
+    if count > _MOST:
+        raise InvalidFileError(f"it claims to hold {count} bytes")
+    data = file.read(count + 1)
     if len(data) != count:
-        raise misuse(InvalidFileError, f"{path} does not hold as many bytes as it says")
+        raise InvalidFileError("it does not hold as many bytes as it says")
     return np.frombuffer(data, np.uint8).reshape(sizes)
 
 

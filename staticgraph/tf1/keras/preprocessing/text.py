@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.boundary import CAUGHT
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.lazy_names import show_public_names
 
@@ -190,14 +191,19 @@ class Tokenizer:
 
 
 def tokenizer_from_json(json_string: str) -> Tokenizer:
-    """The tokenizer of `Tokenizer.to_json`."""
-    config = json.loads(json_string)["config"]
-    counts = {name: json.loads(config.pop(name)) for name in ("word_counts", "word_docs", "word_index")}
-    by_number = {name: json.loads(config.pop(name)) for name in ("index_docs", "index_word")}
-    tokenizer = Tokenizer(**config)
-    vars(tokenizer).update(counts)
-    vars(tokenizer).update({name: {int(k): v for k, v in found.items()} for name, found in by_number.items()})
-    return tokenizer
+    """Return the tokenizer of `Tokenizer.to_json`. ValueError for a text that is none of such."""
+    try:
+        config = json.loads(json_string)["config"]
+        counts = {name: json.loads(config.pop(name)) for name in ("word_counts", "word_docs", "word_index")}
+        by_number = {name: json.loads(config.pop(name)) for name in ("index_docs", "index_word")}
+        tokenizer = Tokenizer(**config)
+        vars(tokenizer).update(counts)
+        for name, found in by_number.items():
+            setattr(tokenizer, name, {int(key): value for key, value in found.items()})
+        return tokenizer
+    except CAUGHT as error:
+        text = f"no tokenizer is described by this text: {type(error).__name__}: {error}"
+        raise misuse(ValueError, text, "give the text of Tokenizer.to_json()") from None
 
 
 show_public_names(__name__)
