@@ -13,8 +13,6 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.extensions import extension
 from staticgraph.differentiation.gradient_functions import registered, registered_gradient, with_gradient
 
-__all__ = ["NoGradient", "NotDifferentiable", "RegisterGradient"]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
