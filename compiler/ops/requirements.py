@@ -75,14 +75,11 @@ def _not_in_range(x: np.ndarray, low: int | None, high: int | None, of: str, ope
 
 
 @composite(
-    numpy=lambda x, low, high, of, operand: np.all(_inside(x, low, high)),
-    violation=_not_in_range,
-    samples=[
-        Sample(indices(4, 3, below=4), low=0, high=3, **_OF),
-        Sample(indices(below=4, dtype="int64"), low=None, high=4, **_OF),
-        Sample(indices(5, below=4), low=2, high=None, **_OF),
-        Sample(indices(0, below=4), low=0, high=0, **_OF),
-    ],
+    numpy=lambda x, low, high, of, operand: np.all(_inside(x, low, high)), violation=_not_in_range,
+    samples=[Sample(indices(4, 3, below=4), low=0, high=3, **_OF),
+             Sample(indices(below=4, dtype="int64"), low=None, high=4, **_OF),
+             Sample(indices(5, below=4), low=2, high=None, **_OF),
+             Sample(indices(0, below=4), low=0, high=0, **_OF)],
     **_REQUIREMENT,
 )
 def in_range(x: Any, *, low: int | None, high: int | None, of: str, operand: str) -> Any:
@@ -112,13 +109,10 @@ def _no_coordinates(x: np.ndarray, sizes: tuple[int, ...], of: str, operand: str
 
 
 @composite(
-    numpy=lambda x, sizes, of, operand: np.all(_coordinates_inside(x, sizes)),
-    violation=_no_coordinates,
-    samples=[
-        Sample(indices(4, 2, below=4), sizes=(3, 5), **_OF),
-        Sample(indices(2, 2, 1, below=4, dtype="int64"), sizes=(4,), **_OF),
-        Sample(indices(0, 3, below=4), sizes=(3, 2, 1), **_OF),
-    ],
+    numpy=lambda x, sizes, of, operand: np.all(_coordinates_inside(x, sizes)), violation=_no_coordinates,
+    samples=[Sample(indices(4, 2, below=4), sizes=(3, 5), **_OF),
+             Sample(indices(2, 2, 1, below=4, dtype="int64"), sizes=(4,), **_OF),
+             Sample(indices(0, 3, below=4), sizes=(3, 2, 1), **_OF)],
     **_REQUIREMENT,
 )
 def coordinates_in_range(x: Any, *, sizes: tuple[int, ...], of: str, operand: str) -> Any:
@@ -138,11 +132,9 @@ def coordinates_in_range(x: Any, *, sizes: tuple[int, ...], of: str, operand: st
     violation=lambda x, of, operand: (
         f"{of}: {_place(operand, _first(np.asarray(x == 0)))} = 0, and integers cannot be divided by zero"
     ),
-    samples=[
-        Sample(Draw((2, 3), 1, 3, dtype="int32"), of="floor_div", operand="y"),
-        Sample(indices(below=2, dtype="int64"), of="floor_div", operand="y"),
-        Sample(indices(0, below=3), of="floor_div", operand="y"),
-    ],
+    samples=[Sample(Draw((2, 3), 1, 3, dtype="int32"), of="floor_div", operand="y"),
+             Sample(indices(below=2, dtype="int64"), of="floor_div", operand="y"),
+             Sample(indices(0, below=3), of="floor_div", operand="y")],
     **_REQUIREMENT,
 )
 def nonzero(x: Any, *, of: str, operand: str) -> Any:
@@ -177,13 +169,10 @@ def _matrix(x: TensorType, **attrs: Any) -> TensorType:
 
 
 @composite(
-    numpy=lambda x, of, operand: np.bool_(_is_permutation(x)),
-    violation=_no_permutation,
-    samples=[
-        Sample(indices(2, below=2), of="invert_permutation", operand="x"),
-        Sample(indices(1, below=1, dtype="int64"), of="invert_permutation", operand="x"),
-        Sample(indices(0, below=2), of="invert_permutation", operand="x"),
-    ],
+    numpy=lambda x, of, operand: np.bool_(_is_permutation(x)), violation=_no_permutation,
+    samples=[Sample(indices(2, below=2), of="invert_permutation", operand="x"),
+             Sample(indices(1, below=1, dtype="int64"), of="invert_permutation", operand="x"),
+             Sample(indices(0, below=2), of="invert_permutation", operand="x")],
     **_REQUIREMENT | {"type": _vector},
 )
 def is_permutation(x: Any, *, of: str, operand: str) -> Any:
@@ -216,13 +205,10 @@ def _not_ascending(x: np.ndarray, of: str, operand: str) -> str:
 
 
 @composite(
-    numpy=lambda x, of, operand: np.all(_ascending(x)),
-    violation=_not_ascending,
-    samples=[
-        Sample(indices(3, 2, below=4), of="sparse_to_dense", operand="sparse_indices"),
-        Sample(indices(2, 1, below=4, dtype="int64"), of="sparse_to_dense", operand="sparse_indices"),
-        Sample(indices(0, 2, below=4), of="sparse_to_dense", operand="sparse_indices"),
-    ],
+    numpy=lambda x, of, operand: np.all(_ascending(x)), violation=_not_ascending,
+    samples=[Sample(indices(3, 2, below=4), of="sparse_to_dense", operand="sparse_indices"),
+             Sample(indices(2, 1, below=4, dtype="int64"), of="sparse_to_dense", operand="sparse_indices"),
+             Sample(indices(0, 2, below=4), of="sparse_to_dense", operand="sparse_indices")],
     **_REQUIREMENT | {"type": _matrix},
 )
 def rows_ascend(x: Any, *, of: str, operand: str) -> Any:
@@ -244,13 +230,10 @@ def _not_below(x: np.ndarray, y: np.ndarray, of: str, operand: str) -> str:
 
 
 @composite(
-    numpy=lambda x, y, of, operand: np.bool_(np.all(x < y)),
-    violation=_not_below,
-    samples=[
-        Sample(indices(below=4), indices(below=4), of="random_uniform_int", operand="minval"),
-        Sample(indices(below=2, dtype="int64"), indices(below=9, dtype="int64"), **_OF),
-        Sample(indices(3, below=3), indices(3, below=9), **_OF),
-    ],
+    numpy=lambda x, y, of, operand: np.bool_(np.all(x < y)), violation=_not_below,
+    samples=[Sample(indices(below=4), indices(below=4), of="random_uniform_int", operand="minval"),
+             Sample(indices(below=2, dtype="int64"), indices(below=9, dtype="int64"), **_OF),
+             Sample(indices(3, below=3), indices(3, below=9), **_OF)],
     **_REQUIREMENT,
 )
 def below(x: Any, y: Any, *, of: str, operand: str) -> Any:

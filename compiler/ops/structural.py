@@ -19,7 +19,7 @@ from staticgraph.compiler.ops.kinds import composite, same_type, sizes, structur
 
 
 @structural(
-    tf="Const", type=lambda value: TensorType(value.dtype, value.shape), numpy=lambda value: value.array
+    tf="Const", type=lambda value: TensorType(value.dtype, value.shape), numpy=lambda value: value.array,
 )
 def constant(*, value: Literal) -> Any:
     """A value known when the graph is built."""
@@ -40,13 +40,8 @@ def _default_type(input: TensorType, shape: Any) -> TensorType:
 
 
 @structural(
-    tf="PlaceholderWithDefault",
-    type=_default_type,
-    effect=Effect.SOURCE,
-    numpy=lambda input, shape: input,
-    grad=lambda g, y, input, shape: (g,),
-    grad_takes=(),
-    strings=True,
+    tf="PlaceholderWithDefault", type=_default_type, effect=Effect.SOURCE, numpy=lambda input, shape: input,
+    grad=lambda g, y, input, shape: (g,), grad_takes=(), strings=True,
 )
 def placeholder_with_default(input: Any, *, shape: Any) -> Any:
     """A value that may be fed, and is `input` otherwise."""
@@ -63,19 +58,16 @@ def read_variable(input: Any) -> Any:
 
 
 @structural(
-    tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,), effect=Effect.READ,
-    strings=True, grad_takes=(),
+    tf="Identity", type=same_type, numpy=lambda input: input,
+    grad=lambda g, y, x: (g,), effect=Effect.READ, strings=True, grad_takes=(),
 )
 def read_value(input: Any) -> Any:
     """The value of a variable at the place of this op in the order of construction."""
 
 
 @structural(
-    type=lambda input, initial: initial,
-    effect=Effect.READ,
-    differentiable=False,
-    numpy=lambda input, initial: input,
-    strings=True,
+    type=lambda input, initial: initial, effect=Effect.READ, differentiable=False,
+    numpy=lambda input, initial: input, strings=True,
 )
 def initialized_value(input: Any, initial: Any) -> Any:
     """The value of a variable where the session has one at this turn, else `initial`."""
@@ -90,8 +82,8 @@ def report_uninitialized(*variables: Any) -> Any:
 
 
 @structural(
-    tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,),
-    static=lambda types, values: values[0], strings=True, grad_takes=(),
+    tf="Identity", type=same_type, numpy=lambda input: input,
+    grad=lambda g, y, x: (g,), static=lambda types, values: values[0], strings=True, grad_takes=(),
 )
 def identity(input: Any) -> Any:
     """The input."""
@@ -103,11 +95,8 @@ def stop_gradient(input: Any) -> Any:
 
 
 @structural(
-    tf="StopGradient",
-    type=same_type,
-    numpy=lambda input: input,
-    grad=lambda g, y, x: (ops.vanishing(g),),
-    grad_takes=(),
+    tf="StopGradient", type=same_type, numpy=lambda input: input,
+    grad=lambda g, y, x: (ops.vanishing(g),), grad_takes=(),
 )
 def stationary(input: Any) -> Any:
     """The input, where the user of the result does not change with it to first order: a mean in a variance.
@@ -117,8 +106,8 @@ def stationary(input: Any) -> Any:
 
 
 @composite(
-    tf="ZerosLike", type=same_type, numpy=np.zeros_like, samples=None, grad=lambda g, y, x: (g,),
-    grad_takes=(),
+    tf="ZerosLike", type=same_type, numpy=np.zeros_like, samples=None,
+    grad=lambda g, y, x: (g,), grad_takes=(),
 )
 def vanishing(input: Any) -> Any:
     """Zeros, for an input that is known to be zero; the input may have derivatives that are not."""
@@ -138,8 +127,7 @@ def watch(input: Any, *, key: str) -> Any:
 
 
 @structural(
-    type=lambda variable, type: type,
-    effect=Effect.MARK,
+    type=lambda variable, type: type, effect=Effect.MARK,
     numpy=lambda variable, type: np.zeros(type.static_shape, type.dtype.numpy),
 )
 def reads_of(*, variable: str, type: TensorType) -> Any:
@@ -147,9 +135,7 @@ def reads_of(*, variable: str, type: TensorType) -> Any:
 
 
 @structural(
-    type=same_type,
-    effect=Effect.MARK,
-    numpy=lambda original, fed: fed,
+    type=same_type, effect=Effect.MARK, numpy=lambda original, fed: fed,
     grad=lambda g, y, original, fed: (g, None),
 )
 def override(original: Any, fed: Any) -> Any:
@@ -170,13 +156,9 @@ def _seed_grad(g: Any, out: Any, y: Any, weight: Any) -> tuple[Any, Any]:
 
 
 @structural(
-    tf="Fill",
-    type=_seed_type,
+    tf="Fill", type=_seed_type,
     numpy=lambda y, weight: np.reshape(weight, np.shape(y)) if weight.ndim else np.full(y.shape, weight),
-    differentiable=(1,),
-    vars={"y": "*"},
-    grad=_seed_grad,
-    grad_takes=(),
+    differentiable=(1,), vars={"y": "*"}, grad=_seed_grad, grad_takes=(),
 )
 def seed(y: Any, weight: Any) -> Any:
     """The cotangent that the derivative of `y` begins with: `weight`, in the shape of `y`.
@@ -216,36 +198,27 @@ def _size_static(types: list[TensorType], values: list[Any], out_type: DType) ->
 
 
 @structural(
-    tf="Shape",
-    type=lambda input, out_type: TensorType(out_type, (input.rank,)),
-    numpy=lambda input, out_type: np.array(np.shape(input), out_type.numpy),
-    static=_shape_static,
-    differentiable=False,
-    strings=True,
+    tf="Shape", type=lambda input, out_type: TensorType(out_type, (input.rank,)),
+    numpy=lambda input, out_type: np.array(np.shape(input), out_type.numpy), static=_shape_static,
+    differentiable=False, strings=True,
 )
 def shape_of(input: Any, *, out_type: DType = INT32) -> Any:
     """The shape of a tensor, as a vector."""
 
 
 @structural(
-    tf="Size",
-    type=lambda input, out_type: TensorType(out_type, ()),
-    numpy=lambda input, out_type: np.array(np.size(input), out_type.numpy),
-    static=_size_static,
-    differentiable=False,
-    strings=True,
+    tf="Size", type=lambda input, out_type: TensorType(out_type, ()),
+    numpy=lambda input, out_type: np.array(np.size(input), out_type.numpy), static=_size_static,
+    differentiable=False, strings=True,
 )
 def size_of(input: Any, *, out_type: DType = INT32) -> Any:
     """The number of elements of a tensor."""
 
 
 @structural(
-    tf="Rank",
-    type=lambda input: TensorType(INT32, ()),
-    numpy=lambda input: np.int32(np.ndim(input)),
+    tf="Rank", type=lambda input: TensorType(INT32, ()), numpy=lambda input: np.int32(np.ndim(input)),
     static=lambda types, values: None if types[0].rank is None else np.int32(types[0].rank),
-    differentiable=False,
-    strings=True,
+    differentiable=False, strings=True,
 )
 def rank_of(input: Any) -> Any:
     """The number of axes of a tensor."""

@@ -14,8 +14,6 @@ from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
-__all__ = ["IndexedSlices", "IndexedSlicesValue"]
-
 
 class IndexedSlicesValue(NamedTuple):
     """The value of `IndexedSlices` in a run: arrays, and None for a `dense_shape` that is not known."""

@@ -14,18 +14,6 @@ from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "batch_to_space",
-    "batch_to_space_nd",
-    "depth_to_space",
-    "extract_image_patches",
-    "extract_volume_patches",
-    "required_space_to_batch_paddings",
-    "space_to_batch",
-    "space_to_batch_nd",
-    "space_to_depth",
-]
-
 
 def space_to_depth(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Tensor:
     """Blocks of block_size x block_size pixels, each as one pixel with that many times the depth.

@@ -8,8 +8,6 @@ from staticgraph.compiler.graph.graph import Graph, session_stack
 from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.runtime.session import Session
 
-__all__ = ["InteractiveSession"]
-
 
 class InteractiveSession(Session):
     """A session that is the default one from its construction

@@ -11,8 +11,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
 from staticgraph.compiler.graph.errors import DtypeError, misuse
 
-__all__ = ["numpy_function", "py_func", "py_function"]
-
 
 def py_func(
     func: Callable[..., Any], inp: Sequence[Any], Tout: Any, stateful: bool = True, name: str | None = None

@@ -17,8 +17,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import row_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 
-__all__ = ["foldl", "foldr", "map_fn", "scan"]
-
 
 def map_fn(
     fn: Callable[..., Any],

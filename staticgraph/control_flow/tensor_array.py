@@ -20,8 +20,6 @@ from staticgraph.compiler.graph.shapes import Shape, TensorShape, as_shape, comp
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 
-__all__ = ["TensorArray"]
-
 
 class TensorArray:
     """`size` rows of one shape and `dtype`, each written once and read as often as one likes.

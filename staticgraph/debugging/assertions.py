@@ -17,8 +17,6 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.text.summaries import first_elements
 from staticgraph.debugging.tensor_queries import get_static_value
 
-__all__ = ["Assert"]
-
 SUMMARIZE = 3  # elements of each tensor, where a caller does not say how many
 
 

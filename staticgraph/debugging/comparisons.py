@@ -21,20 +21,6 @@ from staticgraph.debugging.assertions import Assert, check
 from staticgraph.debugging.tensor_queries import get_static_value
 from staticgraph.mathematics.reductions import reduce_all
 
-__all__ = [
-    "assert_equal",
-    "assert_greater",
-    "assert_greater_equal",
-    "assert_less",
-    "assert_less_equal",
-    "assert_near",
-    "assert_negative",
-    "assert_non_negative",
-    "assert_non_positive",
-    "assert_none_equal",
-    "assert_positive",
-]
-
 Data = Sequence[Any] | None
 
 

@@ -13,8 +13,6 @@ from staticgraph.compiler.graph.errors import RegionError, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
-__all__ = ["assert_all_finite", "check_numerics"]
-
 
 def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
     """`tensor`; InvalidArgumentError, beginning with `message`, in a run where it has a NaN or infinity.

@@ -21,8 +21,6 @@ from staticgraph.debugging.assertions import SUMMARIZE, listed, showing
 from staticgraph.debugging.tensor_queries import get_static_value, is_tensor
 from staticgraph.sparse.tensor import SparseTensor
 
-__all__ = ["Print", "print"]
-
 
 def Print(
     input_: Any,

@@ -21,8 +21,6 @@ from staticgraph.debugging.tensor_queries import get_static_value
 from staticgraph.debugging.types import assert_type
 from staticgraph.mathematics.reductions import reduce_any
 
-__all__ = ["assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar", "assert_shapes"]
-
 Data = Sequence[Any] | None
 
 

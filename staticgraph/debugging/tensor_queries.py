@@ -18,16 +18,6 @@ from staticgraph.differentiation.custom_gradient import custom_gradient
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.state.variables import Variable
 
-__all__ = [
-    "convert_to_tensor_or_indexed_slices",
-    "dimension_at_index",
-    "dimension_value",
-    "get_static_value",
-    "grad_pass_through",
-    "is_numeric_tensor",
-    "is_tensor",
-]
-
 
 def is_tensor(x: Any) -> bool:
     """Return True if `x` is a tensor (dense, sparse or IndexedSlices) or a variable.

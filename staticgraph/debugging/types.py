@@ -14,8 +14,6 @@ from staticgraph.compiler.graph.errors import DtypeError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.sparse.tensor import SparseTensor
 
-__all__ = ["assert_integer", "assert_proper_iterable", "assert_same_float_dtype", "assert_type"]
-
 
 def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Operation:
     """TypeError unless the dtype is `tf_type`. An operation that does nothing.

@@ -18,8 +18,6 @@ from staticgraph.differentiation.gradient_functions import with_gradient
 from staticgraph.differentiation.reachability import source
 from staticgraph.state.variables import Variable
 
-__all__ = ["custom_gradient"]
-
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: let `f(*xs)`, which returns `(y, grad)`, have the gradient `grad(dy)`.

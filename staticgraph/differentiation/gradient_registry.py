@@ -20,8 +20,6 @@ from staticgraph.differentiation.gradient_functions import (
     with_gradient,
 )
 
-__all__ = ["NoGradient", "NotDifferentiable", "RegisterGradient"]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 

@@ -23,8 +23,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation import backward
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, path, source
 
-__all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians", "why_no_gradient"]
-
 
 class UnconnectedGradients(enum.Enum):
     """Result of `gradients` for an x that y does not depend on: None or zeros."""

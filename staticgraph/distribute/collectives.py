@@ -19,15 +19,6 @@ from staticgraph.compiler.ops.control.collectives import COMBINED
 from staticgraph.distribute.world import size
 from staticgraph.state.variable_lists import global_variables
 
-__all__ = [
-    "all_gather",
-    "all_reduce",
-    "all_to_all",
-    "broadcast",
-    "broadcast_variables",
-    "reduce_scatter",
-]
-
 SHARDED = "sharded_variables"  # the collection of variables of which each process has a part
 _COMBINERS = {"sum": "sum", "mean": "sum", "product": "prod", "min": "min", "max": "max"}
 

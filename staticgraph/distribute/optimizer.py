@@ -22,8 +22,6 @@ from staticgraph.state.variables import Variable
 from staticgraph.train.optimizers.exchange import exchanging
 from staticgraph.train.optimizers.optimizer import Optimizer as BaseOptimizer
 
-__all__ = ["Optimizer"]
-
 
 class Optimizer(BaseOptimizer):
     """An optimizer that applies the mean of the gradients of all processes.

@@ -17,8 +17,6 @@ from typing import TypeVar
 from staticgraph.compiler.graph.errors import FailedPreconditionError, misuse, shown
 from staticgraph.distribute.world import rank, size
 
-__all__ = ["local_shards"]
-
 _T = TypeVar("_T")
 _SHOWN = 6  # instructions that a message names
 # A subtree: the first of its shards, and how far they are apart.

@@ -12,8 +12,6 @@ from typing import Any
 from staticgraph.compiler.graph.errors import FailedPreconditionError, misuse, shown
 from staticgraph.compiler.graph.world import MEMBERSHIP
 
-__all__ = ["init", "is_initialized", "local_rank", "local_size", "rank", "shutdown", "size"]
-
 _TIMEOUT = 300.0
 # How each launcher tells how many processes it has started.
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")

@@ -23,23 +23,6 @@ from staticgraph.nn.activation import activation_of
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.layer import Layer, check_rank, count_of, known_size
 
-__all__ = [
-    "Conv1D",
-    "Conv2D",
-    "Conv2DTranspose",
-    "Conv3DTranspose",
-    "Conv3D",
-    "SeparableConv1D",
-    "SeparableConv2D",
-    "conv1d",
-    "conv2d",
-    "conv2d_transpose",
-    "conv3d_transpose",
-    "conv3d",
-    "separable_conv1d",
-    "separable_conv2d",
-]
-
 
 class Convolution(Layer):
     """Common base of the convolutions over `rank` axes of space."""

@@ -18,8 +18,6 @@ from staticgraph.nn.activation import activation_of
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.layer import Layer, applied, count_of, known_size
 
-__all__ = ["Dense", "Dropout", "Flatten", "dense", "dropout", "flatten"]
-
 
 class Dense(Layer):
     """`activation(inputs @ kernel + bias)` over the last axis, to `units` outputs.

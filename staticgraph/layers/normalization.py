@@ -28,8 +28,6 @@ from staticgraph.state.replicas import VariableAggregation
 from staticgraph.state.scopes import get_variable_scope
 from staticgraph.train.moving_averages import assign_moving_average
 
-__all__ = ["BatchNormalization", "batch_normalization"]
-
 _BRANCHES_OF_FUSED = 36  # operations of TensorFlow's fused normalization if a tensor tells that it trains
 
 

@@ -10,21 +10,6 @@ from staticgraph.layers.adapters import function_of
 from staticgraph.layers.spatial import pool, sizes_of
 from staticgraph.state.layer import Layer, check_rank
 
-__all__ = [
-    "AveragePooling1D",
-    "AveragePooling2D",
-    "AveragePooling3D",
-    "MaxPooling1D",
-    "MaxPooling2D",
-    "MaxPooling3D",
-    "average_pooling1d",
-    "average_pooling2d",
-    "average_pooling3d",
-    "max_pooling1d",
-    "max_pooling2d",
-    "max_pooling3d",
-]
-
 
 class Pooling(Layer):
     """Pooling over `rank` axes of space; `kind` is "max" or "avg"."""

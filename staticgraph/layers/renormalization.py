@@ -16,8 +16,6 @@ from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.train.moving_averages import assign_moving_average
 
-__all__ = ["check_options", "normalized", "root_of"]
-
 _BOUNDS = ("rmin", "rmax", "dmax")
 
 

@@ -20,8 +20,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.elementwise.arithmetic import absolute
 from staticgraph.mathematics.reductions import reduce_max, reduce_sum
 
-__all__ = ["global_norm", "l2_normalize", "norm", "normalize"]
-
 
 def norm(
     tensor: Any,

@@ -16,8 +16,6 @@ from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.shapes import merge
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "global_norm"]
-
 
 def _values(t: Any) -> Tensor:
     return t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t)

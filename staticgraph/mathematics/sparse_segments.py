@@ -9,8 +9,6 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"]
-
 
 def sparse_segment_sum(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None

@@ -17,23 +17,6 @@ from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "crelu",
-    "elu",
-    "gelu",
-    "leaky_relu",
-    "log_sigmoid",
-    "relu",
-    "relu6",
-    "selu",
-    "sigmoid",
-    "silu",
-    "softplus",
-    "softsign",
-    "swish",
-    "tanh",
-]
-
 # These are the ops themselves. A file of ops is imported when one of its ops is first used.
 _OPS = {"elu", "relu", "relu6", "selu", "sigmoid", "softplus", "softsign", "tanh"}
 if TYPE_CHECKING:

@@ -14,8 +14,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linear_algebra.linalg import matmul
 from staticgraph.mathematics.reductions import reduce_mean
 
-__all__ = ["bias_add", "relu_layer", "xw_plus_b", "zero_fraction"]
-
 
 def bias_add(value: Any, bias: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
     """`value` plus a vector of one number per channel; channels are the last axis, or the second for 'NC...'.

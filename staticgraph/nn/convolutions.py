@@ -22,23 +22,6 @@ from staticgraph.compiler.graph.recording.op_count import (
 )
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "atrous_conv2d",
-    "atrous_conv2d_transpose",
-    "conv1d",
-    "conv1d_transpose",
-    "conv2d",
-    "conv2d_backprop_filter",
-    "conv2d_backprop_input",
-    "conv2d_transpose",
-    "conv3d",
-    "conv3d_backprop_filter",
-    "conv3d_backprop_filter_v2",
-    "conv3d_transpose",
-    "conv_transpose",
-    "convolution",
-]
-
 Ints = tuple[int, ...]
 
 

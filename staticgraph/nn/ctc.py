@@ -25,8 +25,6 @@ from staticgraph.nn.loss import log_softmax
 from staticgraph.sparse.structure import to_dense
 from staticgraph.sparse.tensor import SparseTensor
 
-__all__ = ["ctc_loss"]
-
 _NEVER = -1e30  # the logarithm of no probability; unlike minus infinity, it has derivatives
 
 

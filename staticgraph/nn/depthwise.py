@@ -12,16 +12,6 @@ from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.nn.convolutions import conv2d, layer_attrs
 
-__all__ = [
-    "depthwise_conv2d",
-    "depthwise_conv2d_backprop_filter",
-    "depthwise_conv2d_backprop_input",
-    "depthwise_conv2d_native",
-    "depthwise_conv2d_native_backprop_filter",
-    "depthwise_conv2d_native_backprop_input",
-    "separable_conv2d",
-]
-
 
 def depthwise_conv2d_native(
     input: Any,

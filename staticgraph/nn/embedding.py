@@ -19,8 +19,6 @@ from staticgraph.mathematics.math_ops import add_n
 from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.state.variables import parts_of
 
-__all__ = ["embedding_lookup"]
-
 
 def embedding_lookup(
     params: Any,

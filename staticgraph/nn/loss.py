@@ -21,18 +21,6 @@ from staticgraph.compiler.graph.recording.op_count import (
 from staticgraph.compiler.graph.shapes import merge
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "l2_loss",
-    "log_poisson_loss",
-    "log_softmax",
-    "sigmoid_cross_entropy_with_logits",
-    "softmax",
-    "softmax_cross_entropy_with_logits",
-    "softmax_cross_entropy_with_logits_v2",
-    "sparse_softmax_cross_entropy_with_logits",
-    "weighted_cross_entropy_with_logits",
-]
-
 l2_loss = ops.l2_loss
 
 

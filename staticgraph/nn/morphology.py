@@ -11,8 +11,6 @@ from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["dilation2d", "erosion2d"]
-
 
 def dilation2d(
     input: Any,

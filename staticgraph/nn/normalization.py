@@ -22,20 +22,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_mean, reduce_sum
 from staticgraph.random_numbers.random_ops import random_uniform
 
-__all__ = [
-    "batch_norm_with_global_normalization",
-    "batch_normalization",
-    "dropout",
-    "fused_batch_norm",
-    "layer_normalization",
-    "local_response_normalization",
-    "lrn",
-    "moments",
-    "normalize_moments",
-    "sufficient_statistics",
-    "weighted_moments",
-]
-
 
 def _axes(axes: Any) -> Any:
     return tuple(axes) if isinstance(axes, list | tuple) else axes

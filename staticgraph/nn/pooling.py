@@ -14,21 +14,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.nn.convolutions import per_axis
 
-__all__ = [
-    "avg_pool",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "avg_pool_v2",
-    "max_pool",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-    "max_pool_v2",
-    "max_pool_with_argmax",
-    "pool",
-]
-
 _FORMATS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 
 

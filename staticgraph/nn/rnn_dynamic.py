@@ -27,8 +27,6 @@ from staticgraph.nn.rnn_step import (
 )
 from staticgraph.state.scopes import variable_scope
 
-__all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn"]
-
 
 def dynamic_rnn(
     cell: Any,

@@ -19,8 +19,6 @@ from staticgraph.nn.rnn_rounds import again, count_rounds, with_rows
 from staticgraph.nn.rnn_step import as_carried, batch_size_of, check_cell, one_step, where_rows
 from staticgraph.state.scopes import variable_scope
 
-__all__ = ["raw_rnn"]
-
 
 def raw_rnn(
     cell: Any,

@@ -14,8 +14,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.nn.rnn_step import batch_size_of, check_cell, first_state, lengths_of, limited_step, one_step
 from staticgraph.state.scopes import variable_scope
 
-__all__ = ["static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn"]
-
 
 def static_rnn(
     cell: Any,

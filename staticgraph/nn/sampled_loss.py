@@ -20,8 +20,6 @@ from staticgraph.nn.loss import sigmoid_cross_entropy_with_logits, softmax_cross
 from staticgraph.nn.sampling import log_uniform_candidate_sampler
 from staticgraph.state.variables import parts_of
 
-__all__ = ["nce_loss", "sampled_softmax_loss"]
-
 _LOWEST = float(np.finfo(np.float32).min)
 # So many operations more TensorFlow makes: it takes rows by slices, adds up a row by a matrix product, and
 # lists the accidental hits before it spreads them.

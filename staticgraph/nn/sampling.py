@@ -22,14 +22,6 @@ from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.random_numbers.integers import seeds_of
 
-__all__ = [
-    "all_candidate_sampler",
-    "compute_accidental_hits",
-    "fixed_unigram_candidate_sampler",
-    "log_uniform_candidate_sampler",
-    "uniform_candidate_sampler",
-]
-
 
 class Candidates(NamedTuple):
     """Result of a sampler, with TensorFlow's field names.

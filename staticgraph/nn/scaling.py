@@ -10,8 +10,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["compute_average_loss", "scale_regularization_loss"]
-
 
 def compute_average_loss(
     per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None

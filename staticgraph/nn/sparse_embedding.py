@@ -20,8 +20,6 @@ from staticgraph.sparse.structure import fill_empty_rows, reshape, retain
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
 from staticgraph.state.variables import parts_of
 
-__all__ = ["embedding_lookup_sparse", "safe_embedding_lookup_sparse"]
-
 _COMBINERS = ("sum", "mean", "sqrtn")
 _WEIGHTED = {"sum": 24, "mean": 26, "sqrtn": 29}  # TensorFlow's operations, with weights
 

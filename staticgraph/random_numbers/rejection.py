@@ -14,8 +14,6 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.random_numbers.integers import seeds_of
 
-__all__ = ["random_gamma", "random_poisson"]
-
 
 def random_gamma(
     shape: Any,

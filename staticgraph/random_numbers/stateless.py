@@ -14,14 +14,6 @@ from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "stateless_categorical",
-    "stateless_multinomial",
-    "stateless_normal",
-    "stateless_truncated_normal",
-    "stateless_uniform",
-]
-
 
 def _seed(seed: Any) -> Tensor:
     return seed if isinstance(seed, Tensor) else convert_to_tensor(seed, dtype=int64, name="seed")

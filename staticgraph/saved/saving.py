@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from staticgraph.runtime.debug.crash_file import Failure
     from staticgraph.runtime.files.summary import Summary
 
-__all__ = ["LoadedGraph", "Signature", "inspect", "load", "load_failure", "save"]
-
 
 def save(
     path: str | os.PathLike[str],

@@ -19,8 +19,6 @@ from staticgraph.runtime.files.values import collect
 from staticgraph.runtime.session import Session, default_session
 from staticgraph.state.variable_lists import global_variables
 
-__all__ = ["load_weights", "read_weights", "save_weights"]
-
 Path = str | os.PathLike[str]
 
 

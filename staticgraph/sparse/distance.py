@@ -9,8 +9,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
 
-__all__ = ["edit_distance"]
-
 
 def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
     """The Levenshtein distance of each sequence of one sparse tensor from that of another: float32.

@@ -21,18 +21,6 @@ from staticgraph.mathematics.reductions import reduce_prod
 from staticgraph.sparse.structure import is_axis, places, positions, reorder, retain
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 
-__all__ = [
-    "add",
-    "matmul",
-    "maximum",
-    "minimum",
-    "reduce_max",
-    "reduce_max_sparse",
-    "reduce_sum",
-    "reduce_sum_sparse",
-    "softmax",
-]
-
 
 @counts_as(1, "b")
 def matmul(

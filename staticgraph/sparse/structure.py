@@ -25,11 +25,6 @@ from staticgraph.mathematics.reductions import reduce_all, reduce_any, reduce_ma
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
 
 # fmt: off
-__all__ = [
-    "concat", "expand_dims", "eye", "fill_empty_rows", "from_dense", "mask", "merge", "reorder",
-    "reset_shape", "reshape", "retain", "slice", "sparse_to_dense", "split", "to_dense", "to_indicator",
-    "transpose",
-]
 # fmt: on
 
 

@@ -19,14 +19,6 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
-__all__ = [
-    "SparseTensor",
-    "SparseTensorValue",
-    "as_sparse",
-    "convert_to_tensor_or_sparse_tensor",
-    "sparse_placeholder",
-]
-
 
 class SparseTensorValue(NamedTuple):
     """The value of a `SparseTensor`: what `run` returns for one, and what is fed for one."""

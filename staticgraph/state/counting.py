@@ -14,8 +14,6 @@ from staticgraph.compiler.ops.kinds import host, same_type
 from staticgraph.compiler.support.extensions import extension
 from staticgraph.state.state_ops import assign_add
 
-__all__ = ["count_up_to"]
-
 
 @host(tf="CountUpTo", type=same_type, dtypes=frozenset({int32, int64}), name="count_below")
 def _below(count: Any, *, limit: int) -> Any:

@@ -9,8 +9,6 @@ from staticgraph.building import nest
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.tensor import Operation
 
-__all__ = ["dependents", "placeholders"]
-
 
 def placeholders(operations: Any, cut: Any = ()) -> set[Operation]:
     """Return the placeholders that operations need."""

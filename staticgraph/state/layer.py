@@ -20,8 +20,6 @@ from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
 from staticgraph.state.store import AUTO_REUSE
 from staticgraph.state.variables import Variable, parts_of
 
-__all__ = ["Layer"]
-
 
 def variable_options(initializer: Any, regularizer: Any, constraint: Any) -> dict[str, Any]:
     """Return the user's options for a variable of a layer, as keyword arguments of `add_weight`."""

@@ -16,8 +16,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.store import AUTO_REUSE, find_or_make
 from staticgraph.state.variables import SaveSliceInfo, Variable
 
-__all__ = ["PartitionedVariable"]
-
 
 class PartitionedVariable:
     """Variables that together are one larger variable, cut along one axis.

@@ -12,13 +12,6 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.state.scopes import variable_scope
 from staticgraph.state.variables import Variable
 
-__all__ = [
-    "create_partitioned_variables",
-    "fixed_size_partitioner",
-    "min_max_variable_partitioner",
-    "variable_axis_size_partitioner",
-]
-
 Partitioner = Callable[..., list[int]]
 
 

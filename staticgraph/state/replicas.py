@@ -16,8 +16,6 @@ from typing import Any, Protocol
 
 from staticgraph.compiler.graph.graph import Graph
 
-__all__ = ["VariableAggregation", "VariableSynchronization"]
-
 Pairs = list[tuple[Any, Any]]
 
 

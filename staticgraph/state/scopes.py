@@ -18,16 +18,6 @@ from staticgraph.state.replicas import VariableAggregation, VariableSynchronizat
 from staticgraph.state.store import AUTO_REUSE, find_or_make
 from staticgraph.state.variables import Variable
 
-__all__ = [
-    "VariableScope",
-    "get_local_variable",
-    "get_variable",
-    "get_variable_scope",
-    "variable_op_scope",
-    "variable_scope",
-]
-
-
 _DEFAULTS = ("initializer", "regularizer", "caching_device", "partitioner", "custom_getter", "constraint")
 
 

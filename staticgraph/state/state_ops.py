@@ -18,23 +18,6 @@ from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.state import replicas
 from staticgraph.state.variables import Variable
 
-__all__ = [
-    "assign",
-    "assign_add",
-    "assign_sub",
-    "batch_scatter_update",
-    "scatter_add",
-    "scatter_div",
-    "scatter_max",
-    "scatter_min",
-    "scatter_mul",
-    "scatter_nd_add",
-    "scatter_nd_sub",
-    "scatter_nd_update",
-    "scatter_sub",
-    "scatter_update",
-]
-
 
 def _handle(ref: Any, function: str) -> Tensor:
     """Return the tensor that stands for a variable to change.

@@ -20,8 +20,6 @@ from staticgraph.state.initializers import GlorotUniform, Zeros
 from staticgraph.state.replicas import VariableAggregation, VariableSynchronization
 from staticgraph.state.variables import Variable
 
-__all__ = ["AUTO_REUSE", "no_regularizer"]
-
 
 class _Reuse(enum.Enum):
     """Third choice for `reuse` of `get_variable`: a variable that exists is found, any other is made.

@@ -10,8 +10,6 @@ from staticgraph.building.framework import GraphKeys, get_collection
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.scopes import VariableScope, variable_scope
 
-__all__ = ["make_template"]
-
 
 class Template:
     """Result of `make_template`: a function with a variable scope of its own."""

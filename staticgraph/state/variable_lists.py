@@ -18,24 +18,6 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
 
-__all__ = [
-    "all_variables",
-    "assert_variables_initialized",
-    "global_variables",
-    "global_variables_initializer",
-    "initialize_all_variables",
-    "initialize_local_variables",
-    "initialize_variables",
-    "is_variable_initialized",
-    "local_variables",
-    "local_variables_initializer",
-    "model_variables",
-    "moving_average_variables",
-    "report_uninitialized_variables",
-    "trainable_variables",
-    "variables_initializer",
-]
-
 
 def global_variables(scope: str | None = None) -> list[Any]:
     """The variables made so far, those of optimizers included;

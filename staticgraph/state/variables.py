@@ -24,8 +24,6 @@ from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.state import replicas
 from staticgraph.state.replicas import VariableAggregation, VariableSynchronization
 
-__all__ = ["Variable"]
-
 
 class SaveSliceInfo:
     """The place of a variable in a larger one, under whose name a `Saver` saves it.

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 
 from staticgraph.formats.tf.messages.step_stats import NodeExecStats, StepStats
 
-__all__ = ["StepStatsAnalysis", "Timeline"]
-
 _LABEL = re.compile(r"(?P<name>.*) = (?P<op>.*)\((?P<inputs>.*)\)")
 
 

@@ -19,19 +19,6 @@ from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.random_numbers import random_ops
 
-__all__ = [
-    "cosine_decay",
-    "cosine_decay_restarts",
-    "exponential_decay",
-    "inverse_time_decay",
-    "linear_cosine_decay",
-    "natural_exp_decay",
-    "noisy_linear_cosine_decay",
-    "piecewise_constant",
-    "piecewise_constant_decay",
-    "polynomial_decay",
-]
-
 
 def _numbers(dtype: DType, *values: Any) -> list[Tensor]:
     return [of_dtype(convert_to_tensor(v), dtype) for v in values]

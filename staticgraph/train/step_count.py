@@ -12,14 +12,6 @@ from staticgraph.state.initializers import Zeros
 from staticgraph.state.replicas import VariableAggregation
 from staticgraph.state.scopes import get_variable
 
-__all__ = [
-    "assert_global_step",
-    "create_global_step",
-    "get_global_step",
-    "get_or_create_global_step",
-    "global_step",
-]
-
 
 def get_global_step(graph: Graph | None = None) -> Any:
     """The global step of `graph`, the default one by default, or None.

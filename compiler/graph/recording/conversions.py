@@ -8,8 +8,6 @@ from typing import Any
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["register_tensor_conversion_function"]
-
 _REGISTERED: list[tuple[int, Any, Callable[..., Any]]] = []  # in the order in which they are asked
 
 

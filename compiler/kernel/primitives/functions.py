@@ -29,19 +29,8 @@ from staticgraph.compiler.support.lazy_names import functions_of
 
 # The files of formulas: each is imported when one of its functions is printed.
 (
-    bessel,
-    bessel_tables,
-    error_function,
-    exponential,
-    fast,
-    gamma,
-    gamma_single,
-    inverse_trigonometric,
-    logarithm,
-    power,
-    single,
-    tables,
-    trigonometric,
+    bessel, bessel_tables, error_function, exponential, fast, gamma, gamma_single, inverse_trigonometric,
+    logarithm, power, single, tables, trigonometric,
 ) = (
     functions_of(f"staticgraph.compiler.kernel.approximate.{file}", names)
     for file, names in {
@@ -151,23 +140,11 @@ def _function(
 FUNCTIONS: dict[str, Primitive] = {
     p.name: p
     for p in (
-        Primitive(
-            "pow",
-            2,
-            power_of,
-            NUMBERS,
-            cost=FUNCTION,
-            cuda=Texts("pow{f}({0}, {1})", "power({0}, {1})"),
-            approximation=Approximation(power.power),
-        ),
-        Primitive(
-            "atan2",
-            2,
-            np.arctan2,
-            cost=FUNCTION,
-            cuda=Texts("atan2{f}({0}, {1})"),
-            approximation=Approximation(inverse_trigonometric.atan2),
-        ),
+        Primitive("pow", 2, power_of, NUMBERS, cost=FUNCTION,
+                  cuda=Texts("pow{f}({0}, {1})", "power({0}, {1})"),
+                  approximation=Approximation(power.power)),
+        Primitive("atan2", 2, np.arctan2, cost=FUNCTION, cuda=Texts("atan2{f}({0}, {1})"),
+                  approximation=Approximation(inverse_trigonometric.atan2)),
         _function("exp", np.exp, exponential.exp),
         _function("expm1", np.expm1, exponential.expm1),
         _function("log", np.log, logarithm.log),
@@ -184,44 +161,16 @@ FUNCTIONS: dict[str, Primitive] = {
         _function("asinh", np.arcsinh, logarithm.asinh, in_float64=True, single=single.asinh),
         _function("acosh", np.arccosh, logarithm.acosh, in_float64=True, single=single.acosh),
         _function("atanh", np.arctanh, logarithm.atanh, in_float64=True, single=single.atanh),
-        _function(
-            "erf",
-            _erf_family(math.erf),
-            error_function.erf,
-            fast=fast.erf,
-            table=tables.erf,
-            table_is_fastest=True,
-        ),
+        _function("erf", _erf_family(math.erf), error_function.erf, fast=fast.erf, table=tables.erf,
+                  table_is_fastest=True),
         _function("erfc", _erf_family(math.erfc), error_function.erfc, in_float64=True, single=single.erfc),
-        _function(
-            "lgamma",
-            _erf_family(_lgamma),
-            gamma.lgamma,
-            cost=LGAMMA,
-            in_float64=True,
-            single=gamma_single.lgamma,
-        ),
+        _function("lgamma", _erf_family(_lgamma), gamma.lgamma, cost=LGAMMA, in_float64=True,
+                  single=gamma_single.lgamma),
         _function("digamma", _erf_family(_digamma), gamma.digamma, False, cost=DIGAMMA, in_float64=True),
-        _function(
-            "bessel_i0e",
-            _erf_family(bessel_scaled(0)),
-            bessel.bessel_i0e,
-            False,
-            cost=BESSEL,
-            in_float64=True,
-            single=bessel.bessel_i0e_single,
-            table=bessel_tables.bessel_i0e,
-        ),
-        _function(
-            "bessel_i1e",
-            _erf_family(bessel_scaled(1)),
-            bessel.bessel_i1e,
-            False,
-            cost=BESSEL,
-            in_float64=True,
-            single=bessel.bessel_i1e_single,
-            table=bessel_tables.bessel_i1e,
-        ),
+        _function("bessel_i0e", _erf_family(bessel_scaled(0)), bessel.bessel_i0e, False, cost=BESSEL,
+                  in_float64=True, single=bessel.bessel_i0e_single, table=bessel_tables.bessel_i0e),
+        _function("bessel_i1e", _erf_family(bessel_scaled(1)), bessel.bessel_i1e, False, cost=BESSEL,
+                  in_float64=True, single=bessel.bessel_i1e_single, table=bessel_tables.bessel_i1e),
     )
 }
 PRIMITIVES: Mapping[str, Primitive] = ChainMap(INSTRUCTIONS, FUNCTIONS, PARTS)

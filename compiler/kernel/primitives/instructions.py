@@ -89,125 +89,40 @@ def _rounding(name: str, ufunc: Callable[..., Any]) -> Primitive:
 INSTRUCTIONS: dict[str, Primitive] = {
     p.name: p
     for p in (
-        Primitive(
-            "add",
-            2,
-            np.add,
-            NUMBERS,
-            llvm=Texts("fadd", "add"),
-            cuda=Texts("{0} + {1}", "wrap_add({0}, {1})"),
-        ),
-        Primitive(
-            "sub",
-            2,
-            np.subtract,
-            NUMBERS,
-            llvm=Texts("fsub", "sub"),
-            cuda=Texts("{0} - {1}", "wrap_sub({0}, {1})"),
-        ),
-        Primitive(
-            "mul",
-            2,
-            np.multiply,
-            NUMBERS,
-            llvm=Texts("fmul", "mul"),
-            cuda=Texts("{0} * {1}", "wrap_mul({0}, {1})"),
-        ),
+        Primitive("add", 2, np.add, NUMBERS, llvm=Texts("fadd", "add"),
+                  cuda=Texts("{0} + {1}", "wrap_add({0}, {1})")),
+        Primitive("sub", 2, np.subtract, NUMBERS, llvm=Texts("fsub", "sub"),
+                  cuda=Texts("{0} - {1}", "wrap_sub({0}, {1})")),
+        Primitive("mul", 2, np.multiply, NUMBERS, llvm=Texts("fmul", "mul"),
+                  cuda=Texts("{0} * {1}", "wrap_mul({0}, {1})")),
         Primitive("div", 2, np.true_divide, cost=DIVISION, llvm=Texts("fdiv"), cuda=Texts("{0} / {1}")),
         # NumPy rounds a quotient to float16 before it goes on, but carries bfloat16 in float32.
-        Primitive(
-            "floordiv",
-            2,
-            _integers(np.floor_divide, lambda a, b: np.floor(np.true_divide(a, b))),
-            NUMBERS,
-            cost=DIVISION,
-            cuda=Texts(
-                "floor{f}({0} / {1})", "floor_div({0}, {1})", float16="floor{f}(rounded<{half}>({0} / {1}))"
-            ),
-        ),
-        Primitive(
-            "floormod",
-            2,
-            _integers(np.mod, np.mod),
-            NUMBERS,
-            exact=True,
-            cost=DIVISION,
-            cuda=Texts(
-                "floor_mod({0}, {1})", "floor_mod({0}, {1})", half="rounded<{half}>(floor_mod({0}, {1}))"
-            ),
-        ),
-        Primitive(
-            "truncdiv",
-            2,
-            _integers(_truncated_quotient, lambda a, b: np.trunc(np.true_divide(a, b))),
-            NUMBERS,
-            cost=DIVISION,
-            cuda=Texts(
-                "trunc{f}({0} / {1})", "trunc_div({0}, {1})", float16="trunc{f}(rounded<{half}>({0} / {1}))"
-            ),
-        ),
-        Primitive(
-            "truncmod",
-            2,
-            _integers(np.fmod, np.fmod),
-            NUMBERS,
-            exact=True,
-            cost=DIVISION,
-            cuda=Texts("fmod{f}({0}, {1})", "trunc_mod({0}, {1})"),
-        ),
-        Primitive(  # NaN if either is NaN
-            "minimum",
-            2,
-            np.minimum,
-            ANY,
-            exact=True,
-            llvm=Texts(None, "llvm.smin", "and", unsigned="llvm.umin"),
-            cuda=_same("minimum({0}, {1})"),
-        ),
-        Primitive(
-            "maximum",
-            2,
-            np.maximum,
-            ANY,
-            exact=True,
-            llvm=Texts(None, "llvm.smax", "or", unsigned="llvm.umax"),
-            cuda=_same("maximum({0}, {1})"),
-        ),
-        Primitive(  # fused, always: formulas count on the exact product
-            "fma",
-            3,
-            lambda a, b, c: a * b + c,
-            NUMBERS,
-            llvm=Texts("llvm.fma"),
-            cuda=Texts("fma{f}({0}, {1}, {2})", "wrap_add(wrap_mul({0}, {1}), {2})"),
-        ),
-        Primitive(
-            "neg",
-            1,
-            np.negative,
-            NUMBERS,
-            exact=True,
-            llvm=Texts("fneg"),
-            cuda=Texts("-{0}", "wrap_neg({0})"),
-        ),
-        Primitive(
-            "abs",
-            1,
-            np.abs,
-            NUMBERS,
-            exact=True,
-            llvm=Texts("llvm.fabs", unsigned="{0}"),
-            cuda=Texts("fabs{f}({0})", "wrap_abs({0})", unsigned="{0}"),
-        ),
-        Primitive(
-            "copysign",
-            2,
-            np.copysign,
-            exact=True,
-            flops=0,
-            llvm=Texts("llvm.copysign"),
-            cuda=Texts("copysign{f}({0}, {1})"),
-        ),
+        Primitive("floordiv", 2, _integers(np.floor_divide, lambda a, b: np.floor(np.true_divide(a, b))),
+                  NUMBERS, cost=DIVISION, cuda=Texts("floor{f}({0} / {1})", "floor_div({0}, {1})",
+                                                     float16="floor{f}(rounded<{half}>({0} / {1}))")),
+        Primitive("floormod", 2, _integers(np.mod, np.mod), NUMBERS, exact=True, cost=DIVISION,
+                  cuda=Texts("floor_mod({0}, {1})", "floor_mod({0}, {1})",
+                             half="rounded<{half}>(floor_mod({0}, {1}))")),
+        Primitive("truncdiv", 2, _integers(_truncated_quotient, lambda a, b: np.trunc(np.true_divide(a, b))),
+                  NUMBERS, cost=DIVISION, cuda=Texts("trunc{f}({0} / {1})", "trunc_div({0}, {1})",
+                                                     float16="trunc{f}(rounded<{half}>({0} / {1}))")),
+        Primitive("truncmod", 2, _integers(np.fmod, np.fmod), NUMBERS, exact=True, cost=DIVISION,
+                  cuda=Texts("fmod{f}({0}, {1})", "trunc_mod({0}, {1})")),
+        # NaN if either is NaN
+        Primitive("minimum", 2, np.minimum, ANY, exact=True,
+                  llvm=Texts(None, "llvm.smin", "and", unsigned="llvm.umin"),
+                  cuda=_same("minimum({0}, {1})")),
+        Primitive("maximum", 2, np.maximum, ANY, exact=True,
+                  llvm=Texts(None, "llvm.smax", "or", unsigned="llvm.umax"), cuda=_same("maximum({0}, {1})")),
+        # fused, always: formulas count on the exact product
+        Primitive("fma", 3, lambda a, b, c: a * b + c, NUMBERS, llvm=Texts("llvm.fma"),
+                  cuda=Texts("fma{f}({0}, {1}, {2})", "wrap_add(wrap_mul({0}, {1}), {2})")),
+        Primitive("neg", 1, np.negative, NUMBERS, exact=True, llvm=Texts("fneg"),
+                  cuda=Texts("-{0}", "wrap_neg({0})")),
+        Primitive("abs", 1, np.abs, NUMBERS, exact=True, llvm=Texts("llvm.fabs", unsigned="{0}"),
+                  cuda=Texts("fabs{f}({0})", "wrap_abs({0})", unsigned="{0}")),
+        Primitive("copysign", 2, np.copysign, exact=True, flops=0, llvm=Texts("llvm.copysign"),
+                  cuda=Texts("copysign{f}({0}, {1})")),
         Primitive("sqrt", 1, np.sqrt, cost=DIVISION, llvm=Texts("llvm.sqrt"), cuda=Texts("sqrt{f}({0})")),
         _rounding("floor", np.floor),
         _rounding("ceil", np.ceil),
@@ -216,21 +131,18 @@ INSTRUCTIONS: dict[str, Primitive] = {
         _bitwise("or", "|", np.bitwise_or),
         _bitwise("xor", "^", np.bitwise_xor),
         Primitive("invert", 1, np.invert, BITS, exact=True, cuda=Texts(None, "~{0}", "!{0}")),
-        Primitive(
-            "shl", 2, _shift(np.left_shift), INTEGERS, exact=True, cuda=Texts(None, "shift_left({0}, {1})")
-        ),
-        Primitive(  # arithmetic for signed integers
-            "shr", 2, _shift(np.right_shift), INTEGERS, exact=True, cuda=Texts(None, "shift_right({0}, {1})")
-        ),
+        Primitive("shl", 2, _shift(np.left_shift), INTEGERS, exact=True,
+                  cuda=Texts(None, "shift_left({0}, {1})")),
+        Primitive("shr", 2, _shift(np.right_shift), INTEGERS, exact=True,  # arithmetic for signed integers
+                  cuda=Texts(None, "shift_right({0}, {1})")),
         _comparison("eq", "==", np.equal, Texts("fcmp oeq", "icmp eq", "icmp eq")),
         _comparison("ne", "!=", np.not_equal, Texts("fcmp une", "icmp ne", "icmp ne")),
         _order("lt", "<", np.less),
         _order("le", "<=", np.less_equal),
         _order("gt", ">", np.greater),
         _order("ge", ">=", np.greater_equal),
-        Primitive(  # condition, value if true, value if false
-            "select", 3, np.where, ANY, exact=True, flops=0, cuda=_same("{0} ? {1} : {2}")
-        ),
+        # condition, value if true, value if false
+        Primitive("select", 3, np.where, ANY, exact=True, flops=0, cuda=_same("{0} ? {1} : {2}")),
     )
 }
 

@@ -75,23 +75,12 @@ def _concat_grad(g: Any, y: Any, *values: Any, axis: int) -> Any:
 
 
 @assembly(
-    tf="ConcatV2",
-    type=_concat_type,
-    numpy=lambda *values, axis: np.concatenate(values, axis),
-    operands=("axis",),
-    partial=("axis",),
-    dtypes=ANY,
-    strings=True,
-    static=_concat_static,
-    grad=_concat_grad,
-    grad_takes=("axis",),
-    samples=[
-        Sample(real(2, 3), real(2, 4), axis=1),
-        Sample(real(2), real(3), real(1), axis=0),
-        Sample(real(2, 1, 3), real(2, 2, 3), axis=-2),
-        Sample(real(0, 3), real(2, 3), axis=0),
-        Sample(real(3), axis=0),
-    ],
+    tf="ConcatV2", type=_concat_type, numpy=lambda *values, axis: np.concatenate(values, axis),
+    operands=("axis",), partial=("axis",), dtypes=ANY, strings=True, static=_concat_static,
+    grad=_concat_grad, grad_takes=("axis",),
+    samples=[Sample(real(2, 3), real(2, 4), axis=1), Sample(real(2), real(3), real(1), axis=0),
+             Sample(real(2, 1, 3), real(2, 2, 3), axis=-2), Sample(real(0, 3), real(2, 3), axis=0),
+             Sample(real(3), axis=0)],
 )
 def concat(*values: View, axis: int) -> list[Piece]:
     """Tensors joined along an existing axis, in which alone their shapes may differ."""
@@ -131,8 +120,7 @@ def _stack_grad(g: Any, y: Any, *values: Any, axis: int = 0) -> Any:
 
 @assembly(
     tf="Pack", type=_stack_type, numpy=lambda *values, axis=0: np.stack(values, axis), dtypes=ANY,
-    strings=True,
-    static=_stack_static, grad=_stack_grad, grad_takes=(),
+    strings=True, static=_stack_static, grad=_stack_grad, grad_takes=(),
     samples=[Sample(real(2, 3), real(2, 3)), Sample(real(2, 3), real(2, 3), real(2, 3), axis=1),
              Sample(real(), real()), Sample(real(2), real(2), axis=-1), Sample(real(0), real(0))],
 )
@@ -248,15 +236,8 @@ def _pad_v2(tensor: np.ndarray, constant_values: np.ndarray, paddings: Pairs) ->
 
 
 @assembly(
-    tf="PadV2",
-    type=_pad_v2_type,
-    numpy=_pad_v2,
-    grad=_pad_v2_grad,
-    grad_takes=(),
-    operands=("paddings",),
-    partial=("paddings",),
-    dtypes=ANY,
-    strings=True,
+    tf="PadV2", type=_pad_v2_type, numpy=_pad_v2, grad=_pad_v2_grad, grad_takes=(),
+    operands=("paddings",), partial=("paddings",), dtypes=ANY, strings=True,
     samples=[Sample(*s.draws, real(), **s.attrs) for s in _PADDINGS],
 )
 def pad_v2(tensor: View, constant_values: View, *, paddings: Any) -> list[Piece]:
@@ -295,17 +276,11 @@ def _interior_grad(g: Any, y: Any, x: Any, low: Any, high: Any, interior: Any) -
 
 
 @assembly(
-    tf="InteriorPad",
-    type=_interior_type,
-    numpy=_interior,
-    grad=_interior_grad,
-    dtypes=ANY,
-    samples=[
-        Sample(real(2, 3), low=(1, 0), high=(0, 2), interior=(0, 1)),
-        Sample(real(4), low=(2,), high=(0,), interior=(2,)),
-        Sample(real(1, 2), low=(0, 0), high=(1, 0), interior=(3, 0)),
-        Sample(real(), low=(), high=(), interior=()),
-    ],
+    tf="InteriorPad", type=_interior_type, numpy=_interior, grad=_interior_grad, dtypes=ANY,
+    samples=[Sample(real(2, 3), low=(1, 0), high=(0, 2), interior=(0, 1)),
+             Sample(real(4), low=(2,), high=(0,), interior=(2,)),
+             Sample(real(1, 2), low=(0, 0), high=(1, 0), interior=(3, 0)),
+             Sample(real(), low=(), high=(), interior=())],
 )
 def interior_pad(x: View, *, low: Any, high: Any, interior: Any) -> list[Piece]:
     """Zeros around and between the elements: the adjoint of a slice with steps.
@@ -370,11 +345,9 @@ def _interleave_grad(g: Any, y: Any, *parts: Any, strides: Any) -> Any:
 
 @assembly(
     name="interleave", type=_interleave_type, numpy=_interleave, grad=_interleave_grad, dtypes=ANY,
-    samples=[
-        Sample(real(2, 3), real(2, 2), strides=(1, 2)),
-        Sample(real(2, 2), real(2, 1), real(1, 2), real(1, 1), strides=(2, 2)),
-        Sample(real(1), real(1), real(0), strides=(3,)),
-    ],
+    samples=[Sample(real(2, 3), real(2, 2), strides=(1, 2)),
+             Sample(real(2, 2), real(2, 1), real(1, 2), real(1, 1), strides=(2, 2)),
+             Sample(real(1), real(1), real(0), strides=(3,))],
 )
 def interleave(*parts: View, strides: Any) -> list[Piece]:
     """Tensors whose elements are `strides` apart in the result, one for every remainder by the strides.
@@ -431,19 +404,13 @@ def _mirror(tensor: np.ndarray, paddings: Pairs, mode: str) -> np.ndarray:
 
 
 @movement(
-    tf="MirrorPad",
-    type=mirror_type,
-    numpy=_mirror,
-    operands=("paddings",),
-    partial=("paddings",),
+    tf="MirrorPad", type=mirror_type, numpy=_mirror, operands=("paddings",), partial=("paddings",),
     dtypes=ANY,
     grad=lambda g, y, tensor, paddings, mode: (mirror_cotangent(g, paddings, mode),),
-    samples=[
-        Sample(real(3, 4), paddings=((1, 2), (0, 3)), mode="REFLECT"),
-        Sample(real(3, 4), paddings=((3, 2), (0, 4)), mode="SYMMETRIC"),
-        Sample(real(5), paddings=((4, 4),), mode="REFLECT"),
-        Sample(real(1), paddings=((1, 1),), mode="SYMMETRIC"),
-    ],
+    samples=[Sample(real(3, 4), paddings=((1, 2), (0, 3)), mode="REFLECT"),
+             Sample(real(3, 4), paddings=((3, 2), (0, 4)), mode="SYMMETRIC"),
+             Sample(real(5), paddings=((4, 4),), mode="REFLECT"),
+             Sample(real(1), paddings=((1, 1),), mode="SYMMETRIC")],
 )
 def mirror_pad(at: tuple[Expr, ...], tensor: View, *, paddings: Any, mode: str) -> Expr:
     """The tensor continued by its mirror image: `paddings` = (before, after) elements for each axis.

@@ -33,8 +33,8 @@ def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
 
 @movement(
     tf="BroadcastTo", type=_broadcast_type, numpy=lambda input, shape: np.broadcast_to(input, shape).copy(),
-    operands=("shape",), partial=("shape",), dtypes=ANY, strings=True, grad=lambda g, y, input, shape: (g,),
-    grad_takes=(),
+    operands=("shape",), partial=("shape",), dtypes=ANY, strings=True,
+    grad=lambda g, y, input, shape: (g,), grad_takes=(),
     samples=[Sample(real(3), shape=(2, 3)), Sample(real(2, 1), shape=(4, 2, 3)), Sample(real(), shape=(2, 2)),
              Sample(real(1), shape=(0,))],
 )
@@ -68,17 +68,10 @@ def _broadcast_args(s0: np.ndarray, s1: np.ndarray) -> np.ndarray:
 
 
 @on_host(
-    tf="BroadcastArgs",
-    type=_broadcast_args_type,
-    numpy=_broadcast_args,
-    static=_broadcast_args_static,
-    dtypes={"T": INDEX},
-    differentiable=False,
-    samples=[
-        Sample(Draw((2,), 2, 2), Draw((3,), 1, 1)),
-        Sample(Draw((2,), 3, 3), Draw((1,), 3, 3)),
-        Sample(Draw((0,)), Draw((2,), 1, 4)),
-    ],
+    tf="BroadcastArgs", type=_broadcast_args_type, numpy=_broadcast_args, static=_broadcast_args_static,
+    dtypes={"T": INDEX}, differentiable=False,
+    samples=[Sample(Draw((2,), 2, 2), Draw((3,), 1, 1)), Sample(Draw((2,), 3, 3), Draw((1,), 3, 3)),
+             Sample(Draw((0,)), Draw((2,), 1, 4))],
 )
 def broadcast_args(s0: Any, s1: Any) -> Any:
     """The shape that broadcasting tensors of shapes `s0` and `s1` gives."""
@@ -109,17 +102,10 @@ def _gradient_args_type(s0: Any, s1: Any) -> tuple[TensorType, TensorType]:
 
 
 @composite(
-    tf="BroadcastGradientArgs",
-    type=_gradient_args_type,
+    tf="BroadcastGradientArgs", type=_gradient_args_type,
     numpy=lambda s0, s1: tuple(np.array(axes, np.int32) for axes in _repeated(s0, s1)),
-    operands=("s0", "s1"),
-    partial=("s0", "s1"),
-    differentiable=False,
-    samples=[
-        Sample(s0=(2, 1), s1=(3,)),
-        Sample(s0=(), s1=(2, 3)),
-        Sample(s0=(4, 3), s1=(4, 3)),
-    ],
+    operands=("s0", "s1"), partial=("s0", "s1"), differentiable=False,
+    samples=[Sample(s0=(2, 1), s1=(3,)), Sample(s0=(), s1=(2, 3)), Sample(s0=(4, 3), s1=(4, 3)),],
 )
 def broadcast_gradient_args(*, s0: Any, s1: Any) -> Any:
     """The axes that the derivatives by two tensors of shapes `s0` and `s1` are summed over: those along which

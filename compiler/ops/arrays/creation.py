@@ -29,21 +29,11 @@ def _fill_type(value: TensorType, dims: Any) -> TensorType:
 
 
 @movement(
-    tf="Fill",
-    type=_fill_type,
-    numpy=lambda value, dims: np.full(dims, value, np.asarray(value).dtype),
-    operands=("dims",),
-    partial=("dims",),
-    dtypes=ANY,
-    strings=True,
-    grad=lambda g, y, value, dims: (ops.reduce_sum(g),),
-    grad_takes=(),
-    samples=[
-        Sample(real(), dims=(2, 3)),
-        Sample(real(), dims=()),
-        Sample(real(), dims=(0,)),
-        Sample(real(), dims=(7,)),
-    ],
+    tf="Fill", type=_fill_type, numpy=lambda value, dims: np.full(dims, value, np.asarray(value).dtype),
+    operands=("dims",), partial=("dims",), dtypes=ANY, strings=True,
+    grad=lambda g, y, value, dims: (ops.reduce_sum(g),), grad_takes=(),
+    samples=[Sample(real(), dims=(2, 3)), Sample(real(), dims=()), Sample(real(), dims=(0,)),
+             Sample(real(), dims=(7,))],
 )
 def fill(at: tuple[Expr, ...], value: View, *, dims: Any) -> Expr:
     """A tensor of shape `dims` with `value` everywhere."""
@@ -99,9 +89,7 @@ def zeros_like(x: Any) -> Any:
     return fill(x.recorder.constant(0, x.dtype), dims=x.shape)
 
 
-@composite(
-    tf="OnesLike", type=same_type, numpy=np.ones_like, dtypes=ANY, differentiable=False, samples=_LIKE,
-)
+@composite(tf="OnesLike", type=same_type, numpy=np.ones_like, dtypes=ANY, differentiable=False, samples=_LIKE)
 def ones_like(x: Any) -> Any:
     """Ones in the shape and dtype of `x`, whose elements it does not need."""
     return fill(x.recorder.constant(1, x.dtype), dims=x.shape)
@@ -134,17 +122,11 @@ def _range(start: Any, limit: Any, delta: Any, dtype: DType) -> np.ndarray:
 
 
 @source(
-    tf="Range",
-    type=_range_type,
-    numpy=_range,
-    operands=("start", "limit", "delta"),
-    partial=("start", "limit", "delta"),
-    samples=[
-        Sample(start=0, limit=5, delta=1, dtype=int32),
-        Sample(start=10, limit=0, delta=-3, dtype=int64),
-        Sample(start=0.5, limit=3.0, delta=0.25, dtype=float32),
-        Sample(start=2, limit=2, delta=1, dtype=int32),
-    ],
+    tf="Range", type=_range_type, numpy=_range,
+    operands=("start", "limit", "delta"), partial=("start", "limit", "delta"),
+    samples=[Sample(start=0, limit=5, delta=1, dtype=int32), Sample(start=10, limit=0, delta=-3, dtype=int64),
+             Sample(start=0.5, limit=3.0, delta=0.25, dtype=float32),
+             Sample(start=2, limit=2, delta=1, dtype=int32)],
     name="range",
 )
 def range_(at: tuple[Expr, ...], *, start: float, limit: float, delta: float, dtype: DType) -> Expr:
@@ -177,12 +159,7 @@ def _lin_space(start: np.ndarray, stop: np.ndarray, num: int) -> np.ndarray:
 
 
 @composite(
-    tf="LinSpace",
-    wide=True,
-    type=_lin_space_type,
-    numpy=_lin_space,
-    operands=("num",),
-    partial=("num",),
+    tf="LinSpace", wide=True, type=_lin_space_type, numpy=_lin_space, operands=("num",), partial=("num",),
     dtypes=FLOATING,
     samples=[Sample(real(), real(), num=5), Sample(real(), real(), num=1), Sample(real(), real(), num=2)],
 )

@@ -26,11 +26,8 @@ def _diag_type(diagonal: TensorType) -> TensorType:
 
 
 @movement(
-    tf="Diag",
-    type=_diag_type,
-    dtypes=ANY,
-    grad=lambda g, y, diagonal: (ops.diag_part(g),),
-    grad_takes=(),
+    tf="Diag", type=_diag_type, dtypes=ANY,
+    grad=lambda g, y, diagonal: (ops.diag_part(g),), grad_takes=(),
     numpy=lambda d: np.diag(d.reshape(-1)).reshape(d.shape * 2),
     samples=[Sample(real(3)), Sample(real(2, 3)), Sample(real(0))],
 )
@@ -110,8 +107,7 @@ def _matrix_diag_part_grad(g: Any, y: Any, input: Any) -> tuple[Any]:
 
 
 @movement(
-    tf="MatrixDiagPart", type=_matrix_diag_part_type, dtypes=ANY, grad=_matrix_diag_part_grad,
-    grad_takes=(),
+    tf="MatrixDiagPart", type=_matrix_diag_part_type, dtypes=ANY, grad=_matrix_diag_part_grad, grad_takes=(),
     numpy=lambda x: np.diagonal(x, axis1=-2, axis2=-1).copy(),
     samples=[Sample(real(3, 3)), Sample(real(2, 3, 4)), Sample(real(4, 2))],
 )
@@ -138,8 +134,7 @@ def _set_diag_grad(g: Any, y: Any, input: Any, diagonal: Any) -> tuple[Any, Any]
 
 
 @movement(
-    tf="MatrixSetDiag", type=_set_diag_type, dtypes=ANY, numpy=_set_diag, grad=_set_diag_grad,
-    grad_takes=(),
+    tf="MatrixSetDiag", type=_set_diag_type, dtypes=ANY, numpy=_set_diag, grad=_set_diag_grad, grad_takes=(),
     samples=[Sample(real(3, 3), real(3)), Sample(real(2, 3, 4), real(2, 3)), Sample(real(4, 2), real(2))],
 )
 def matrix_set_diag(at: tuple[Expr, ...], input: View, diagonal: View) -> Expr:
@@ -173,22 +168,14 @@ def _band(input: np.ndarray, num_lower: int, num_upper: int) -> np.ndarray:
 
 
 @movement(
-    tf="MatrixBandPart",
-    type=_band_type,
-    numpy=_band,
-    operands=("num_lower", "num_upper"),
-    partial=("num_lower", "num_upper"),
-    dtypes=ANY,
+    tf="MatrixBandPart", type=_band_type, numpy=_band,
+    operands=("num_lower", "num_upper"), partial=("num_lower", "num_upper"), dtypes=ANY,
     grad=lambda g, y, input, num_lower, num_upper: (
         ops.matrix_band_part(g, num_lower=num_lower, num_upper=num_upper),
     ),
     grad_takes=("num_lower", "num_upper"),
-    samples=[
-        Sample(real(4, 4), num_lower=1, num_upper=0),
-        Sample(real(2, 3, 5), num_lower=-1, num_upper=1),
-        Sample(real(3, 2), num_lower=0, num_upper=-1),
-        Sample(real(2, 2), num_lower=-1, num_upper=-1),
-    ],
+    samples=[Sample(real(4, 4), num_lower=1, num_upper=0), Sample(real(2, 3, 5), num_lower=-1, num_upper=1),
+             Sample(real(3, 2), num_lower=0, num_upper=-1), Sample(real(2, 2), num_lower=-1, num_upper=-1)],
 )
 def matrix_band_part(at: tuple[Expr, ...], input: View, *, num_lower: int, num_upper: int) -> Expr:
     """The matrices with zeros outside a band around the diagonal.

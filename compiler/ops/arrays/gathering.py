@@ -113,27 +113,17 @@ def _gather_static(types: list[TensorType], values: list[Any], axis: int = 0, ba
 @movement(
     tf="GatherV2",
     type=lambda params, indices, axis=0, batch_dims=0: gathered(params, indices, axis, batch_dims),
-    numpy=_gather,
-    grad=_gather_grad,
-    static=_gather_static,
-    operands=("axis",),
-    vars={"indices": "I"},
-    dtypes={"T": ANY, "I": INDEX},
-    strings=True,
-    differentiable=(0,),
+    numpy=_gather, grad=_gather_grad, static=_gather_static, operands=("axis",), vars={"indices": "I"},
+    dtypes={"T": ANY, "I": INDEX}, strings=True, differentiable=(0,),
     requires=index_in(
         "gather", "indices", 1,
         lambda params, indices, axis=0, batch_dims=0: params.shape[normalize_axis(axis, params.rank)],
     ),
-    samples=[
-        Sample(real(4, 3), indices(2, 2, below=4)),
-        Sample(real(3, 4), indices(5, below=4), axis=1),
-        Sample(real(2, 5), indices(2, 3, below=5, dtype="int64"), axis=1, batch_dims=1),
-        Sample(real(2, 3, 4), indices(2, below=3), axis=-2, batch_dims=1),
-        Sample(real(3), indices(below=3)),
-        Sample(real(3, 2), indices(4, below=7)),
-        Sample(real(3, 2), indices(0, below=3)),
-    ],
+    samples=[Sample(real(4, 3), indices(2, 2, below=4)), Sample(real(3, 4), indices(5, below=4), axis=1),
+             Sample(real(2, 5), indices(2, 3, below=5, dtype="int64"), axis=1, batch_dims=1),
+             Sample(real(2, 3, 4), indices(2, below=3), axis=-2, batch_dims=1),
+             Sample(real(3), indices(below=3)), Sample(real(3, 2), indices(4, below=7)),
+             Sample(real(3, 2), indices(0, below=3))],
 )
 def gather(at: tuple[Expr, ...], params: View, indices: View, *, axis: int = 0, batch_dims: int = 0) -> Expr:
     """Slices of `params` along `axis`, picked by `indices`.
@@ -193,23 +183,14 @@ def coordinates(at: Sequence[Expr], indices: View, sizes: Sequence[int]) -> tupl
 
 
 @movement(
-    tf="GatherNd",
-    type=_gather_nd_type,
-    numpy=_gather_nd,
-    vars={"indices": "I"},
-    dtypes={"T": ANY, "I": INDEX},
-    strings=True,
-    differentiable=(0,),
-    grad=lambda g, y, params, indices: (ops.scatter_nd(indices, g, shape=sizes(params)), None),
-    grad_takes=(),
+    tf="GatherNd", type=_gather_nd_type, numpy=_gather_nd, vars={"indices": "I"},
+    dtypes={"T": ANY, "I": INDEX}, strings=True, differentiable=(0,),
+    grad=lambda g, y, params, indices: (ops.scatter_nd(indices, g, shape=sizes(params)), None), grad_takes=(),
     requires=coordinates_in("gather_nd", "indices", 1, lambda params, indices: params.shape),
-    samples=[
-        Sample(real(3, 4), indices(5, 2, below=3)),
-        Sample(real(3, 4), indices(2, 2, 1, below=3, dtype="int64")),
-        Sample(real(4), indices(1, below=4)),
-        Sample(real(3, 4), indices(6, 2, below=6)),
-        Sample(real(2), indices(3, 0, below=1)),
-    ],
+    samples=[Sample(real(3, 4), indices(5, 2, below=3)),
+             Sample(real(3, 4), indices(2, 2, 1, below=3, dtype="int64")),
+             Sample(real(4), indices(1, below=4)), Sample(real(3, 4), indices(6, 2, below=6)),
+             Sample(real(2), indices(3, 0, below=1))],
 )
 def gather_nd(at: tuple[Expr, ...], params: View, indices: View) -> Expr:
     """Elements or slices of `params` at coordinates that the last axis of `indices` holds."""
@@ -241,22 +222,13 @@ def _one_hot(indices: np.ndarray, on_value: Any, off_value: Any, depth: int, axi
 
 
 @movement(
-    tf="OneHot",
-    type=_one_hot_type,
-    numpy=_one_hot,
-    operands=("depth",),
-    partial=("depth",),
-    vars={"indices": "I"},
-    dtypes={"T": ANY, "I": INDEX | {uint8}},
-    strings=True,
-    differentiable=False,
-    samples=[
-        Sample(indices(4, below=3), real(), real(), depth=3),
-        Sample(indices(2, 3, below=5), real(), real(), depth=4, axis=0),
-        Sample(indices(2, 3, below=5, dtype="int64"), real(), real(), depth=4, axis=1),
-        Sample(indices(below=2), real(), real(), depth=2),
-        Sample(indices(2, below=2), real(), real(), depth=0),
-    ],
+    tf="OneHot", type=_one_hot_type, numpy=_one_hot, operands=("depth",), partial=("depth",),
+    vars={"indices": "I"}, dtypes={"T": ANY, "I": INDEX | {uint8}}, strings=True, differentiable=False,
+    samples=[Sample(indices(4, below=3), real(), real(), depth=3),
+             Sample(indices(2, 3, below=5), real(), real(), depth=4, axis=0),
+             Sample(indices(2, 3, below=5, dtype="int64"), real(), real(), depth=4, axis=1),
+             Sample(indices(below=2), real(), real(), depth=2),
+             Sample(indices(2, below=2), real(), real(), depth=0)],
 )
 def one_hot(
     at: tuple[Expr, ...], indices: View, on_value: View, off_value: View, *, depth: int, axis: int = -1

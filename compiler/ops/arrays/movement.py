@@ -103,24 +103,13 @@ def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> A
 
 
 @movement(
-    tf="Reshape",
-    type=lambda tensor, shape: TensorType(tensor.dtype, reshaped(tensor.shape, shape)),
-    numpy=_numpy_reshape,
-    operands=("shape",),
-    partial=("shape",),
-    dtypes=ANY,
-    strings=True,
+    tf="Reshape", type=lambda tensor, shape: TensorType(tensor.dtype, reshaped(tensor.shape, shape)),
+    numpy=_numpy_reshape, operands=("shape",), partial=("shape",), dtypes=ANY, strings=True,
     static=_reshape_static,
-    grad=lambda g, y, tensor, shape: (ops.reshape(g, shape=sizes(tensor)),),
-    grad_takes=(),
-    samples=[
-        Sample(real(2, 6), shape=(3, 4)),
-        Sample(real(2, 3, 4), shape=(-1, 8)),
-        Sample(real(), shape=(1, 1)),
-        Sample(real(0, 3), shape=(3, 0)),
-        Sample(real(0, 6), shape=(0, -1, 3)),
-        Sample(real(1, 1), shape=()),
-    ],
+    grad=lambda g, y, tensor, shape: (ops.reshape(g, shape=sizes(tensor)),), grad_takes=(),
+    samples=[Sample(real(2, 6), shape=(3, 4)), Sample(real(2, 3, 4), shape=(-1, 8)),
+             Sample(real(), shape=(1, 1)), Sample(real(0, 3), shape=(3, 0)),
+             Sample(real(0, 6), shape=(0, -1, 3)), Sample(real(1, 1), shape=())],
 )
 def reshape(at: tuple[Expr, ...], tensor: View, *, shape: Any) -> Expr:
     """The same elements in row-major order, in another shape. One size may be -1: it is what is left."""
@@ -155,24 +144,15 @@ def _transposed(a: TensorType, perm: Any = None) -> TensorType:
 
 
 @movement(
-    tf="Transpose",
-    type=_transposed,
-    numpy=lambda a, perm=None: np.transpose(a, perm),
-    operands=("perm",),
-    dtypes=ANY,
-    strings=True,
+    tf="Transpose", type=_transposed, numpy=lambda a, perm=None: np.transpose(a, perm), operands=("perm",),
+    dtypes=ANY, strings=True,
     grad=lambda g, y, a, perm=None: (
         ops.transpose(g, perm=tuple(int(p) for p in np.argsort(_permutation(perm, a.type.rank))),
                       name="transpose"),
     ),
     grad_takes=("perm",),
-    samples=[
-        Sample(real(2, 3)),
-        Sample(real(2, 3, 4), perm=(1, 2, 0)),
-        Sample(real(2, 3, 4), perm=(0, 2, 1)),
-        Sample(real()),
-        Sample(real(0, 3), perm=(1, 0)),
-    ],
+    samples=[Sample(real(2, 3)), Sample(real(2, 3, 4), perm=(1, 2, 0)), Sample(real(2, 3, 4), perm=(0, 2, 1)),
+             Sample(real()), Sample(real(0, 3), perm=(1, 0))],
 )
 def transpose(at: tuple[Expr, ...], a: View, *, perm: Any = None) -> Expr:
     """Axis i of the result is axis perm[i] of `a`; without `perm` the axes are reversed."""
@@ -195,22 +175,12 @@ def _expand_static(types: list[TensorType], values: list[Any], axis: Any) -> Any
 
 
 @movement(
-    tf="ExpandDims",
-    type=_expanded,
+    tf="ExpandDims", type=_expanded,
     numpy=lambda input, axis: np.expand_dims(input, int(np.reshape(axis, ()))),
-    operands={"axis": "dim"},
-    partial=("axis",),
-    dtypes=ANY,
-    strings=True,
-    static=_expand_static,
-    grad=lambda g, y, input, axis: (ops.reshape(g, shape=sizes(input)),),
-    grad_takes=(),
-    samples=[
-        Sample(real(2, 3), axis=0),
-        Sample(real(2, 3), axis=-1),
-        Sample(real(2, 3), axis=1),
-        Sample(real(), axis=0),
-    ],
+    operands={"axis": "dim"}, partial=("axis",), dtypes=ANY, strings=True, static=_expand_static,
+    grad=lambda g, y, input, axis: (ops.reshape(g, shape=sizes(input)),), grad_takes=(),
+    samples=[Sample(real(2, 3), axis=0), Sample(real(2, 3), axis=-1), Sample(real(2, 3), axis=1),
+             Sample(real(), axis=0)],
 )
 def expand_dims(at: tuple[Expr, ...], input: View, *, axis: Any) -> Expr:
     """The input with a new axis of size one at `axis`."""
@@ -238,20 +208,12 @@ def _squeezed(input: TensorType, axis: Any = None) -> TensorType:
 
 
 @movement(
-    tf="Squeeze",
-    type=_squeezed,
-    numpy=lambda input, axis=None: np.squeeze(input, _squeezed_axes(input.shape, axis)),
-    dtypes=ANY,
+    tf="Squeeze", type=_squeezed,
+    numpy=lambda input, axis=None: np.squeeze(input, _squeezed_axes(input.shape, axis)), dtypes=ANY,
     strings=True,
-    grad=lambda g, y, input, axis=None: (ops.reshape(g, shape=sizes(input)),),
-    grad_takes=(),
-    samples=[
-        Sample(real(1, 3, 1)),
-        Sample(real(1, 3, 1), axis=(0,)),
-        Sample(real(2, 1, 3), axis=(-2,)),
-        Sample(real(2, 3)),
-        Sample(real(1, 1)),
-    ],
+    grad=lambda g, y, input, axis=None: (ops.reshape(g, shape=sizes(input)),), grad_takes=(),
+    samples=[Sample(real(1, 3, 1)), Sample(real(1, 3, 1), axis=(0,)), Sample(real(2, 1, 3), axis=(-2,)),
+             Sample(real(2, 3)), Sample(real(1, 1))],
 )
 def squeeze(at: tuple[Expr, ...], input: View, *, axis: Any = None) -> Expr:
     """The input without the axes of size one in `axis`, or without all of them."""
@@ -283,22 +245,11 @@ def _tile_grad(g: Any, y: Any, input: Any, multiples: Any) -> tuple[Any]:
 
 
 @movement(
-    tf="Tile",
-    type=_tiled,
-    numpy=lambda input, multiples: np.tile(input, multiples),
-    operands=("multiples",),
-    partial=("multiples",),
-    dtypes=ANY,
-    strings=True,
-    grad=_tile_grad,
-    grad_takes=(),
-    samples=[
-        Sample(real(2, 3), multiples=(2, 1)),
-        Sample(real(3), multiples=(4,)),
-        Sample(real(2, 1, 3), multiples=(1, 3, 2)),
-        Sample(real(2), multiples=(0,)),
-        Sample(real(), multiples=()),
-    ],
+    tf="Tile", type=_tiled, numpy=lambda input, multiples: np.tile(input, multiples),
+    operands=("multiples",), partial=("multiples",), dtypes=ANY, strings=True, grad=_tile_grad, grad_takes=(),
+    samples=[Sample(real(2, 3), multiples=(2, 1)), Sample(real(3), multiples=(4,)),
+             Sample(real(2, 1, 3), multiples=(1, 3, 2)), Sample(real(2), multiples=(0,)),
+             Sample(real(), multiples=())],
 )
 def tile(at: tuple[Expr, ...], input: View, *, multiples: Any) -> Expr:
     """The input repeated multiples[i] times along axis i."""
@@ -324,21 +275,11 @@ def _reverse_type(tensor: TensorType, axis: Any) -> TensorType:
 
 
 @movement(
-    tf="ReverseV2",
-    type=_reverse_type,
-    numpy=lambda tensor, axis: np.flip(tensor, axis),
-    operands=("axis",),
-    partial=("axis",),
-    dtypes=ANY,
-    strings=True,
-    grad=lambda g, y, tensor, axis: (ops.reverse(g, axis=axis),),
-    grad_takes=("axis",),
-    samples=[
-        Sample(real(2, 3), axis=(0,)),
-        Sample(real(2, 3, 4), axis=(-1, 0)),
-        Sample(real(5), axis=(0,)),
-        Sample(real(2, 2), axis=()),
-    ],
+    tf="ReverseV2", type=_reverse_type, numpy=lambda tensor, axis: np.flip(tensor, axis),
+    operands=("axis",), partial=("axis",), dtypes=ANY, strings=True,
+    grad=lambda g, y, tensor, axis: (ops.reverse(g, axis=axis),), grad_takes=("axis",),
+    samples=[Sample(real(2, 3), axis=(0,)), Sample(real(2, 3, 4), axis=(-1, 0)), Sample(real(5), axis=(0,)),
+             Sample(real(2, 2), axis=())],
 )
 def reverse(at: tuple[Expr, ...], tensor: View, *, axis: Any) -> Expr:
     """The elements in opposite order along each axis in `axis`."""

@@ -117,22 +117,16 @@ def _gather_grad_type(
 
 
 @routine(
-    tf="GatherGrad",
-    type=_gather_grad_type,
-    numpy=_gather_grad,
-    vars={"indices": "I"},
-    dtypes={"T": NUMERIC, "I": INDEX},
-    differentiable=(0,),
+    tf="GatherGrad", type=_gather_grad_type, numpy=_gather_grad, vars={"indices": "I"},
+    dtypes={"T": NUMERIC, "I": INDEX}, differentiable=(0,),
     grad=lambda g, y, updates, indices, shape, axis, batch_dims=0: (
         ops.gather(g, indices, axis=axis, batch_dims=batch_dims),
         None,
     ),
-    samples=[
-        Sample(real(5, 3), indices(5, below=4), shape=(4, 3), axis=0),
-        Sample(real(2, 3), indices(2, 3, below=4), shape=(2, 4), axis=1, batch_dims=1),
-        Sample(real(3, 2, 2, 2), indices(2, 2, below=3), shape=(3, 3, 2), axis=1),
-        Sample(real(0, 2), indices(0, below=3), shape=(3, 2), axis=0),
-    ],
+    samples=[Sample(real(5, 3), indices(5, below=4), shape=(4, 3), axis=0),
+             Sample(real(2, 3), indices(2, 3, below=4), shape=(2, 4), axis=1, batch_dims=1),
+             Sample(real(3, 2, 2, 2), indices(2, 2, below=3), shape=(3, 3, 2), axis=1),
+             Sample(real(0, 2), indices(0, below=3), shape=(3, 2), axis=0)],
 )
 def gather_grad(
     outs: tuple[Out, ...], updates: View, indices: View, *, shape: Any, axis: int, batch_dims: int = 0
@@ -204,27 +198,19 @@ def scatter_statements(
 
 
 @routine(
-    tf="ScatterNd",
-    type=_scatter_nd_type,
-    operands=("shape",),
-    partial=("shape",),
-    vars={"indices": "I"},
-    dtypes={"T": _ACCUMULATED, "I": INDEX},
-    differentiable=(1,),
+    tf="ScatterNd", type=_scatter_nd_type, operands=("shape",), partial=("shape",), vars={"indices": "I"},
+    dtypes={"T": _ACCUMULATED, "I": INDEX}, differentiable=(1,),
     numpy=rounded_once(
         lambda indices, updates, shape: _scattered(
             np.zeros(shape, updates.dtype), indices, updates, np.add
         )
     ),
-    grad=lambda g, y, indices, updates, shape: (None, ops.gather_nd(g, indices)),
-    grad_takes=(),
+    grad=lambda g, y, indices, updates, shape: (None, ops.gather_nd(g, indices)), grad_takes=(),
     requires=coordinates_in("scatter_nd", "indices", 0, lambda indices, updates, shape: shape),
-    samples=[
-        Sample(indices(4, 1, below=3), real(4, 2), shape=(3, 2)),
-        Sample(indices(5, 2, below=3), real(5), shape=(3, 4)),
-        Sample(indices(2, 2, 1, below=6, dtype="int64"), real(2, 2), shape=(4,)),
-        Sample(indices(0, 1, below=3), real(0, 2), shape=(3, 2)),
-    ],
+    samples=[Sample(indices(4, 1, below=3), real(4, 2), shape=(3, 2)),
+             Sample(indices(5, 2, below=3), real(5), shape=(3, 4)),
+             Sample(indices(2, 2, 1, below=6, dtype="int64"), real(2, 2), shape=(4,)),
+             Sample(indices(0, 1, below=3), real(0, 2), shape=(3, 2))],
 )
 def scatter_nd(
     outs: tuple[Out, ...], indices: View, updates: View, *, shape: Any
@@ -254,16 +240,11 @@ _SAMPLES = [
 
 
 @routine(
-    tf="TensorScatterAdd",
-    type=_tensor_scatter_type,
-    vars={"indices": "I"},
+    tf="TensorScatterAdd", type=_tensor_scatter_type, vars={"indices": "I"},
     dtypes={"T": _ACCUMULATED, "I": INDEX},
-    numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, np.add),
-    samples=_SAMPLES,
-    differentiable=(0, 2),
-    requires=_within("tensor_scatter_add"),
-    grad=lambda g, y, tensor, indices, updates: (g, None, ops.gather_nd(g, indices)),
-    grad_takes=(),
+    numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, np.add), samples=_SAMPLES,
+    differentiable=(0, 2), requires=_within("tensor_scatter_add"),
+    grad=lambda g, y, tensor, indices, updates: (g, None, ops.gather_nd(g, indices)), grad_takes=(),
 )
 def tensor_scatter_add(
     outs: tuple[Out, ...], tensor: View, indices: View, updates: View
@@ -273,16 +254,11 @@ def tensor_scatter_add(
 
 
 @routine(
-    tf="TensorScatterSub",
-    type=_tensor_scatter_type,
-    vars={"indices": "I"},
+    tf="TensorScatterSub", type=_tensor_scatter_type, vars={"indices": "I"},
     dtypes={"T": _ACCUMULATED, "I": INDEX},
     numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, np.subtract),
-    samples=_SAMPLES,
-    differentiable=(0, 2),
-    requires=_within("tensor_scatter_sub"),
-    grad=lambda g, y, tensor, indices, updates: (g, None, -ops.gather_nd(g, indices)),
-    grad_takes=(),
+    samples=_SAMPLES, differentiable=(0, 2), requires=_within("tensor_scatter_sub"),
+    grad=lambda g, y, tensor, indices, updates: (g, None, -ops.gather_nd(g, indices)), grad_takes=(),
 )
 def tensor_scatter_sub(
     outs: tuple[Out, ...], tensor: View, indices: View, updates: View
@@ -325,18 +301,11 @@ def _invert(x: np.ndarray) -> np.ndarray:
 
 
 @routine(
-    tf="InvertPermutation",
-    type=_invert_type,
-    numpy=_invert,
-    requires=lambda x: [ops.is_permutation(x, of="invert_permutation", operand="x")],
-    vars={"x": "I"},
-    dtypes={"I": INDEX},
-    differentiable=False,
-    samples=[
-        Sample(indices(1, below=1)),
-        Sample(indices(1, below=1, dtype="int64")),
-        Sample(indices(0, below=1)),
-    ],
+    tf="InvertPermutation", type=_invert_type, numpy=_invert,
+    requires=lambda x: [ops.is_permutation(x, of="invert_permutation", operand="x")], vars={"x": "I"},
+    dtypes={"I": INDEX}, differentiable=False,
+    samples=[Sample(indices(1, below=1)), Sample(indices(1, below=1, dtype="int64")),
+             Sample(indices(0, below=1))],
 )
 def invert_permutation(outs: tuple[Out, ...], x: View) -> tuple[Stmt, ...] | Described:
     """The permutation y with y[x[i]] = i. What is no permutation leaves zeros."""

@@ -67,23 +67,11 @@ def _slice_grad(g: Any, y: Any, input_: Any, begin: Any, size: Any) -> tuple[Any
 
 
 @movement(
-    tf="Slice",
-    type=lambda x, begin, size: TensorType(x.dtype, _sizes(x.shape, begin, size)),
-    numpy=_slice,
-    operands=("begin", "size"),
-    partial=("begin", "size"),
-    dtypes=ANY,
-    strings=True,
-    static=_slice_static,
-    grad=_slice_grad,
-    grad_takes=(),
-    name="slice",
-    samples=[
-        Sample(real(3, 4), begin=(1, 0), size=(2, 3)),
-        Sample(real(3, 4), begin=(0, 2), size=(-1, -1)),
-        Sample(real(5), begin=(5,), size=(0,)),
-        Sample(real(), begin=(), size=()),
-    ],
+    tf="Slice", type=lambda x, begin, size: TensorType(x.dtype, _sizes(x.shape, begin, size)), numpy=_slice,
+    operands=("begin", "size"), partial=("begin", "size"), dtypes=ANY, strings=True, static=_slice_static,
+    grad=_slice_grad, grad_takes=(), name="slice",
+    samples=[Sample(real(3, 4), begin=(1, 0), size=(2, 3)), Sample(real(3, 4), begin=(0, 2), size=(-1, -1)),
+             Sample(real(5), begin=(5,), size=(0,)), Sample(real(), begin=(), size=())],
 )
 def slice_(at: tuple[Expr, ...], input_: View, *, begin: Any, size: Any) -> Expr:
     """The box of size[i] elements from begin[i] on along each axis i; a size of -1 takes all the rest."""
@@ -271,15 +259,9 @@ _MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0
 
 
 @movement(
-    tf="StridedSlice",
-    type=strided_type,
-    numpy=_strided,
-    operands=("begin", "end", "strides"),
-    partial=("begin", "end", "strides"),
-    dtypes=ANY,
-    strings=True,
-    static=_strided_static,
-    grad=_strided_grad,
+    tf="StridedSlice", type=strided_type, numpy=_strided,
+    operands=("begin", "end", "strides"), partial=("begin", "end", "strides"), dtypes=ANY, strings=True,
+    static=_strided_static, grad=_strided_grad,
     samples=[
         Sample(real(5), begin=(1,), end=(4,), strides=(2,)),
         Sample(real(3, 4), begin=(-1, 0), end=(0, 9), strides=(-1, 3), end_mask=0b01),
@@ -370,23 +352,13 @@ def _numpy_parts(value: np.ndarray, axis: int, sizes: Sequence[int]) -> Any:
 
 
 @composite(
-    tf="Split",
-    type=_split_type,
-    operands={"axis": "split_dim"},
-    partial=("axis",),
-    dtypes=ANY,
-    strings=True,
-    grad=_split_grad,
-    grad_takes=("axis",),
+    tf="Split", type=_split_type, operands={"axis": "split_dim"}, partial=("axis",), dtypes=ANY, strings=True,
+    grad=_split_grad, grad_takes=("axis",),
     numpy=lambda value, axis, num_split: _numpy_parts(
         value, axis, [value.shape[axis] // num_split] * num_split
     ),
-    samples=[
-        Sample(real(4, 3), axis=0, num_split=2),
-        Sample(real(2, 6), axis=-1, num_split=3),
-        Sample(real(3), axis=0, num_split=1),
-        Sample(real(0, 2), axis=0, num_split=2),
-    ],
+    samples=[Sample(real(4, 3), axis=0, num_split=2), Sample(real(2, 6), axis=-1, num_split=3),
+             Sample(real(3), axis=0, num_split=1), Sample(real(0, 2), axis=0, num_split=2)],
 )
 def split(value: Any, *, axis: int, num_split: int) -> tuple[Any, ...]:
     """`num_split` equal parts along `axis`."""
@@ -421,9 +393,9 @@ def _numpy_split_v(value: np.ndarray, size_splits: Any, axis: int, num_split: in
 
 
 @composite(
-    tf="SplitV", type=_split_v_type, operands={"size_splits": "size_splits", "axis": "split_dim"},
-    partial=("size_splits", "axis"), dtypes=ANY, strings=True, grad=_split_grad, numpy=_numpy_split_v,
-    grad_takes=("axis",),
+    tf="SplitV", type=_split_v_type,
+    operands={"size_splits": "size_splits", "axis": "split_dim"}, partial=("size_splits", "axis"), dtypes=ANY,
+    strings=True, grad=_split_grad, numpy=_numpy_split_v, grad_takes=("axis",),
     samples=[Sample(real(5, 2), size_splits=(2, 3), axis=0, num_split=2),
              Sample(real(2, 6), size_splits=(1, -1, 2), axis=-1, num_split=3),
              Sample(real(3), size_splits=(0, 3), axis=0, num_split=2)],
@@ -464,20 +436,10 @@ def _unstack_grad(g: Any, y: Any, value: Any, num: int, axis: int = 0) -> tuple[
 
 
 @composite(
-    tf="Unpack",
-    type=_unstack_type,
-    numpy=_numpy_unstack,
-    dtypes=ANY,
-    strings=True,
-    static=_unstack_static,
-    grad=_unstack_grad,
-    grad_takes=(),
-    samples=[
-        Sample(real(2, 3), num=2),
-        Sample(real(2, 3), num=3, axis=-1),
-        Sample(real(3), num=3),
-        Sample(real(1, 2), num=1),
-    ],
+    tf="Unpack", type=_unstack_type, numpy=_numpy_unstack, dtypes=ANY, strings=True, static=_unstack_static,
+    grad=_unstack_grad, grad_takes=(),
+    samples=[Sample(real(2, 3), num=2), Sample(real(2, 3), num=3, axis=-1), Sample(real(3), num=3),
+             Sample(real(1, 2), num=1)],
 )
 def unstack(value: Any, *, num: int, axis: int = 0) -> tuple[Any, ...]:
     """The `num` slices along `axis`, without that axis."""

@@ -194,13 +194,8 @@ _SPACE = [
 
 
 @composite(
-    tf="SpaceToBatchND",
-    type=_to_batch_type,
-    numpy=_to_batch,
-    operands=("block_shape", "paddings"),
-    partial=("block_shape", "paddings"),
-    dtypes=ANY,
-    samples=_SPACE,
+    tf="SpaceToBatchND", type=_to_batch_type, numpy=_to_batch,
+    operands=("block_shape", "paddings"), partial=("block_shape", "paddings"), dtypes=ANY, samples=_SPACE,
     grad=lambda g, y, x, block_shape, paddings: (
         ops.batch_to_space_nd(g, block_shape=block_shape, crops=paddings),
     ),
@@ -225,21 +220,15 @@ def space_to_batch_nd(input: Any, *, block_shape: Any, paddings: Any) -> Any:
 
 
 @composite(
-    tf="BatchToSpaceND",
-    type=_from_batch_type,
-    numpy=_from_batch,
-    operands=("block_shape", "crops"),
-    partial=("block_shape", "crops"),
-    dtypes=ANY,
+    tf="BatchToSpaceND", type=_from_batch_type, numpy=_from_batch,
+    operands=("block_shape", "crops"), partial=("block_shape", "crops"), dtypes=ANY,
     grad=lambda g, y, x, block_shape, crops: (
         ops.space_to_batch_nd(g, block_shape=block_shape, paddings=crops),
     ),
     grad_takes=("block_shape", "crops"),
-    samples=[
-        Sample(real(4, 2, 2, 1), block_shape=(2, 2), crops=((0, 0), (0, 0))),
-        Sample(real(6, 2), block_shape=(3,), crops=((1, 0),)),
-        Sample(real(4, 2, 3, 2), block_shape=(2, 1), crops=((0, 1), (0, 0))),
-    ],
+    samples=[Sample(real(4, 2, 2, 1), block_shape=(2, 2), crops=((0, 0), (0, 0))),
+             Sample(real(6, 2), block_shape=(3,), crops=((1, 0),)),
+             Sample(real(4, 2, 3, 2), block_shape=(2, 1), crops=((0, 1), (0, 0)))],
 )
 def batch_to_space_nd(input: Any, *, block_shape: Any, crops: Any) -> Any:
     """The inverse of `space_to_batch_nd`: the batch is spread over blocks of `block_shape`.

@@ -69,11 +69,9 @@ _DTYPES: dict[str, Any] = {"vars": {"index": "I"}, "dtypes": {"T": ANY, "I": IND
 
 @composite(
     tf="TensorArrayWriteV3", type=_write_type, numpy=_write, requires=_at("tensor_array_write"), **_DTYPES,
-    samples=[
-        Sample(real(3, 2), indices(below=3), real(2), number=0),
-        Sample(real(4), indices(below=4, dtype="int64"), real(), number=1),
-        Sample(real(2, 3, 2), indices(below=2), real(3, 2), number=2),
-    ],
+    samples=[Sample(real(3, 2), indices(below=3), real(2), number=0),
+             Sample(real(4), indices(below=4, dtype="int64"), real(), number=1),
+             Sample(real(2, 3, 2), indices(below=2), real(3, 2), number=2)],
 )
 def tensor_array_write(flow: Any, index: Any, value: Any, *, number: int) -> Any:
     """The array with another row at `index`; `number` is that of the array."""
@@ -107,11 +105,9 @@ def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int
 @composite(
     tf="TensorArrayScatterV3", type=_scatter_type, numpy=_scatter, requires=_at("tensor_array_scatter"),
     **_DTYPES,
-    samples=[
-        Sample(real(4, 2), indices(1, below=4), real(1, 2), number=0),
-        Sample(real(5), indices(1, below=5), real(1), number=1),
-        Sample(real(3, 2, 2), indices(0, below=3, dtype="int64"), real(0, 2, 2), number=2),
-    ],
+    samples=[Sample(real(4, 2), indices(1, below=4), real(1, 2), number=0),
+             Sample(real(5), indices(1, below=5), real(1), number=1),
+             Sample(real(3, 2, 2), indices(0, below=3, dtype="int64"), real(0, 2, 2), number=2)],
 )
 def tensor_array_scatter(flow: Any, index: Any, value: Any, *, number: int) -> Any:
     """The array with other rows at the positions `index`; `number` is that of the array."""

@@ -100,8 +100,7 @@ _SAMPLES = [Sample(real(2, 3), workers=1), Sample(real(4), workers=1), Sample(re
 
 
 @structural(
-    type=_all_reduce_type,
-    numpy=lambda x, workers, combine: _exchanged("all_reduce", x, workers, combine),
+    type=_all_reduce_type, numpy=lambda x, workers, combine: _exchanged("all_reduce", x, workers, combine),
     grad=lambda g, y, x, workers, combine: (ops.all_reduce(g, workers=workers, combine=combine),),
     grad_takes=(), differentiable=_of_sums, dtypes=COMBINED, effect=Effect.EXCHANGE,
     samples=[*_SAMPLES, Sample(real(), workers=1, combine="sum")],
@@ -128,8 +127,8 @@ def all_gather(x: Any, *, workers: int) -> Any:
 @structural(
     type=_reduce_scatter_type,
     numpy=lambda x, workers, combine: _exchanged("reduce_scatter", x, workers, combine),
-    grad=lambda g, y, x, workers, combine: (ops.all_gather(g, workers=workers),),
-    grad_takes=(), differentiable=_of_sums, dtypes=COMBINED, effect=Effect.EXCHANGE, samples=_SAMPLES,
+    grad=lambda g, y, x, workers, combine: (ops.all_gather(g, workers=workers),), grad_takes=(),
+    differentiable=_of_sums, dtypes=COMBINED, effect=Effect.EXCHANGE, samples=_SAMPLES,
 )
 def reduce_scatter(x: Any, *, workers: int, combine: str = "sum") -> Any:
     """The part of this process of `x` of all processes, combined element by element.
@@ -158,8 +157,8 @@ def broadcast(x: Any, *, workers: int, root: int = 0) -> Any:
 
 @structural(
     type=_all_to_all_type, numpy=lambda x, workers: _exchanged("all_to_all", x, workers),
-    grad=lambda g, y, x, workers: (ops.all_to_all(g, workers=workers),), grad_takes=(),
-    dtypes=ANY, effect=Effect.EXCHANGE, samples=_SAMPLES,
+    grad=lambda g, y, x, workers: (ops.all_to_all(g, workers=workers),), grad_takes=(), dtypes=ANY,
+    effect=Effect.EXCHANGE, samples=_SAMPLES,
 )
 def all_to_all(x: Any, *, workers: int) -> Any:
     """Part i of `x` goes to process i. The result has what each process sent here, in the order of ranks.
@@ -169,8 +168,8 @@ def all_to_all(x: Any, *, workers: int) -> Any:
 
 
 @structural(
-    type=lambda: TensorType(int32, ()), numpy=lambda: np.int32(MEMBERSHIP.world.rank),
-    effect=Effect.MARK, differentiable=False,
+    type=lambda: TensorType(int32, ()), numpy=lambda: np.int32(MEMBERSHIP.world.rank), effect=Effect.MARK,
+    differentiable=False,
 )
 def worker_rank() -> Any:
     """The number of this process, from 0 on."""

@@ -43,8 +43,8 @@ def _assertion(condition: np.ndarray, *data: np.ndarray, shown: Shown, summarize
 
 
 @structural(
-    tf="Assert", type=lambda condition, *data, shown, summarize: (), numpy=_assertion,
-    effect=Effect.EFFECT, differentiable=False, vars={"condition": "bool", "data": "*"},
+    tf="Assert", type=lambda condition, *data, shown, summarize: (), numpy=_assertion, effect=Effect.EFFECT,
+    differentiable=False, vars={"condition": "bool", "data": "*"},
 )
 def assert_true(condition: Any, *data: Any, shown: Shown, summarize: int = 3) -> Any:
     """Nothing if all of `condition` is True, else an error that shows `data`.
@@ -63,9 +63,8 @@ def _print(
 
 
 @structural(
-    tf="Print", type=lambda input, *data, **_: input, numpy=_print, effect=Effect.EFFECT,
-    vars={"data": "*"}, grad=lambda g, y, input, *data, **_: (g, *(None for _ in data)),
-    grad_takes=(),
+    tf="Print", type=lambda input, *data, **_: input, numpy=_print, effect=Effect.EFFECT, vars={"data": "*"},
+    grad=lambda g, y, input, *data, **_: (g, *(None for _ in data)), grad_takes=(),
 )
 def print_values(
     input: Any, *data: Any, text: str = "", shown: Shown = (), first: Any = None, summarize: int = 3

@@ -26,15 +26,9 @@ def _assign_type(ref: TensorType, value: TensorType, validate_shape: bool) -> Te
 
 
 @composite(
-    tf="Assign",
-    type=_assign_type,
-    numpy=lambda ref, value, validate_shape: value,
-    **WRITES,
-    samples=[
-        Sample(real(2, 3), real(2, 3)),
-        Sample(real(), real()),
-        Sample(real(2), real(3), validate_shape=False),
-    ],
+    tf="Assign", type=_assign_type, numpy=lambda ref, value, validate_shape: value, **WRITES,
+    samples=[Sample(real(2, 3), real(2, 3)), Sample(real(), real()),
+             Sample(real(2), real(3), validate_shape=False)],
     strings=True,
 )
 def assign(ref: Any, value: Any, *, validate_shape: bool = True) -> Any:
@@ -65,11 +59,8 @@ def assign_sub(ref: Any, value: Any) -> Any:
 
 
 @structural(
-    tf="IsVariableInitialized",
-    type=lambda ref: TensorType(bool_, ()),
-    effect=Effect.READ,
-    differentiable=False,
-    strings=True,
+    tf="IsVariableInitialized", type=lambda ref: TensorType(bool_, ()), effect=Effect.READ,
+    differentiable=False, strings=True,
 )
 def is_variable_initialized(ref: Any) -> Any:
     """Test if the variable has a value, which the session knows."""

@@ -133,10 +133,8 @@ NODES["leaky_relu"] = lambda g, y, x, alpha: (leaky_relu_grad(g, x, alpha=alpha)
 def _function(of: str, tf: str, numpy: Callable[..., Any], grad: Callable[..., Parts]) -> OpDef:
     @gradient_node(
         name=f"{of}_grad", tf=tf, type=alike, numpy=numpy, dtypes=FLOATING | COMPLEX,
-        samples=[
-            Sample(real(3, 4, low=0.25), real(3, 4)), Sample(real(low=0.5), real()),
-            Sample(real(0, 2), real(0, 2)),
-        ],
+        samples=[Sample(real(3, 4, low=0.25), real(3, 4)), Sample(real(low=0.5), real()),
+                 Sample(real(0, 2), real(0, 2))],
         grad=lambda h, out, y, dy: grad(h, _conjugate(y), _conjugate(dy)), grad_takes=(),
     )
     def node(y: Any, dy: Any) -> Any:

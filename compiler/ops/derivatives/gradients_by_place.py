@@ -77,11 +77,9 @@ def _normalized_type(g: TensorType, x: TensorType, y: TensorType, **attrs: Any) 
 @gradient_node(
     tf="LRNGrad", type=_normalized_type, dtypes=FLOATING, differentiable=(0, 1),
     numpy=lambda g, x, y, **attrs: numpy_lrn_grad(g, x, **attrs),
-    samples=[
-        Sample(real(1, 2, 2, 7), real(1, 2, 2, 7), real(1, 2, 2, 7), depth_radius=2),
-        Sample(real(2, 1, 1, 4), real(2, 1, 1, 4), real(2, 1, 1, 4), bias=2.0, alpha=0.3, beta=0.75),
-        Sample(real(1, 3, 2, 1), real(1, 3, 2, 1), real(1, 3, 2, 1), depth_radius=1),
-    ],
+    samples=[Sample(real(1, 2, 2, 7), real(1, 2, 2, 7), real(1, 2, 2, 7), depth_radius=2),
+             Sample(real(2, 1, 1, 4), real(2, 1, 1, 4), real(2, 1, 1, 4), bias=2.0, alpha=0.3, beta=0.75),
+             Sample(real(1, 3, 2, 1), real(1, 3, 2, 1), real(1, 3, 2, 1), depth_radius=1)],
 )
 def lrn_grad(
     input_grads: Any, input_image: Any, output_image: Any, *, depth_radius: int = 5, bias: float = 1.0,
@@ -119,13 +117,11 @@ def _numpy_unmirrored(g: np.ndarray, paddings: Any, mode: str) -> np.ndarray:
 
 
 @gradient_node(
-    tf="MirrorPadGrad", type=_unmirrored_type, numpy=_numpy_unmirrored, operands=("paddings",),
-    partial=("paddings",), dtypes=FLOATING,
-    samples=[
-        Sample(real(6, 7), paddings=((1, 2), (0, 3)), mode="REFLECT"),
-        Sample(real(8, 8), paddings=((3, 2), (0, 4)), mode="SYMMETRIC"),
-        Sample(real(5), paddings=((1, 1),), mode="REFLECT"),
-    ],
+    tf="MirrorPadGrad", type=_unmirrored_type, numpy=_numpy_unmirrored,
+    operands=("paddings",), partial=("paddings",), dtypes=FLOATING,
+    samples=[Sample(real(6, 7), paddings=((1, 2), (0, 3)), mode="REFLECT"),
+             Sample(real(8, 8), paddings=((3, 2), (0, 4)), mode="SYMMETRIC"),
+             Sample(real(5), paddings=((1, 1),), mode="REFLECT")],
     grad=lambda h, out, g, paddings, mode: (ops.mirror_pad(h, paddings=paddings, mode=mode),), grad_takes=(),
 )
 def mirror_pad_grad(input: Any, *, paddings: Any, mode: str) -> Any:

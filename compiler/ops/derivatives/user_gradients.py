@@ -93,7 +93,7 @@ def _undefined(like: np.ndarray, text: str) -> np.ndarray:
 
 
 @structural(
-    type=same_type, effect=Effect.MARK, numpy=_undefined, differentiable=False, no_gradient_known=True
+    type=same_type, effect=Effect.MARK, numpy=_undefined, differentiable=False, no_gradient_known=True,
 )
 def undefined_gradient(like: Any, *, text: str) -> Any:
     """A derivative by `like` that is not known, for the reason `text`. It is an error if a step needs it."""

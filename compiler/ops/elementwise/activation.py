@@ -19,10 +19,7 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 
 
 @elementwise(
-    tf="Relu",
-    numpy=lambda x: np.maximum(x, x.dtype.type(0)),
-    dtypes=REAL,
-    samples=reals(),
+    tf="Relu", numpy=lambda x: np.maximum(x, x.dtype.type(0)), dtypes=REAL, samples=reals(),
     grad=lambda g, y, x: (ops.select(y > 0, g, 0),),
 )
 def relu(features: Any) -> Any:
@@ -35,9 +32,7 @@ def relu(features: Any) -> Any:
 
 
 @elementwise(
-    tf="Relu6",
-    numpy=lambda x: np.clip(x, x.dtype.type(0), x.dtype.type(6)),
-    dtypes=REAL,
+    tf="Relu6", numpy=lambda x: np.clip(x, x.dtype.type(0), x.dtype.type(6)), dtypes=REAL,
     samples=reals(-3, 9),
     grad=lambda g, y, x: (ops.select((y > 0) & (y < 6), g, 0),),
 )
@@ -55,10 +50,7 @@ def _leaky(x: np.ndarray, alpha: float) -> np.ndarray:
 
 
 @elementwise(
-    tf="LeakyRelu",
-    numpy=_leaky,
-    dtypes=FLOATING,
-    samples=reals(attrs=[{"alpha": 0.2}, {"alpha": 0.01}]),
+    tf="LeakyRelu", numpy=_leaky, dtypes=FLOATING, samples=reals(attrs=[{"alpha": 0.2}, {"alpha": 0.01}]),
     grad=lambda g, y, x, alpha: (ops.select(x > 0, g, g * alpha),),
 )
 def leaky_relu(features: Any, *, alpha: float = 0.2) -> Any:
@@ -67,10 +59,7 @@ def leaky_relu(features: Any, *, alpha: float = 0.2) -> Any:
 
 
 @elementwise(
-    tf="Elu",
-    numpy=lambda x: np.where(x < 0, np.expm1(x), x),
-    dtypes=FLOATING,
-    samples=reals(-4, 4),
+    tf="Elu", numpy=lambda x: np.where(x < 0, np.expm1(x), x), dtypes=FLOATING, samples=reals(-4, 4),
     grad=lambda g, y, x: (ops.select(y < 0, g * (y + 1.0), g),),
 )
 def elu(features: Any) -> Any:
@@ -87,10 +76,7 @@ def _selu(x: np.ndarray) -> np.ndarray:
 
 
 @elementwise(
-    tf="Selu",
-    numpy=_selu,
-    dtypes=FLOATING,
-    samples=reals(-4, 4),
+    tf="Selu", numpy=_selu, dtypes=FLOATING, samples=reals(-4, 4),
     grad=lambda g, y, x: (ops.select(y < 0, g * (y + SELU_SCALE * SELU_ALPHA), g * SELU_SCALE),),
 )
 def selu(features: Any) -> Any:
@@ -106,10 +92,7 @@ def selu(features: Any) -> Any:
 
 
 @elementwise(
-    tf="Softplus",
-    numpy=lambda x: np.logaddexp(x, x.dtype.type(0)),
-    dtypes=FLOATING,
-    samples=reals(-6, 6),
+    tf="Softplus", numpy=lambda x: np.logaddexp(x, x.dtype.type(0)), dtypes=FLOATING, samples=reals(-6, 6),
     grad=lambda g, y, x: (g * ops.sigmoid(x),),
 )
 def softplus(features: Any) -> Any:
@@ -127,10 +110,7 @@ def _softsign_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 
 
 @elementwise(
-    tf="Softsign",
-    numpy=lambda x: x / (1 + np.abs(x)),
-    dtypes=FLOATING,
-    samples=reals(-4, 4),
+    tf="Softsign", numpy=lambda x: x / (1 + np.abs(x)), dtypes=FLOATING, samples=reals(-4, 4),
     grad=_softsign_grad,
 )
 def softsign(features: Any) -> Any:
@@ -148,10 +128,7 @@ def _logistic(x: np.ndarray) -> np.ndarray:
 
 
 @elementwise(
-    tf="Sigmoid",
-    numpy=_logistic,
-    dtypes=FLOATING | COMPLEX,
-    samples=reals(-8, 8),
+    tf="Sigmoid", numpy=_logistic, dtypes=FLOATING | COMPLEX, samples=reals(-8, 8),
     grad=holomorphic(lambda g, y, x: (g * y * (1.0 - y),)),
 )
 def sigmoid(x: Any) -> Any:

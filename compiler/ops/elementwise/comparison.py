@@ -15,13 +15,7 @@ from staticgraph.compiler.ops.samples import reals
 
 
 @predicate(
-    tf="Equal",
-    numpy=np.equal,
-    dtypes=ANY,
-    strings=True,
-    primitive="eq",
-    commutes=True,
-    samples=reals(),
+    tf="Equal", numpy=np.equal, dtypes=ANY, strings=True, primitive="eq", commutes=True, samples=reals(),
 )
 def equal(x: Any, y: Any) -> Any:
     """Return x == y, element by element. NaN equals nothing.
@@ -33,12 +27,7 @@ def equal(x: Any, y: Any) -> Any:
 
 
 @predicate(
-    tf="NotEqual",
-    numpy=np.not_equal,
-    dtypes=ANY,
-    strings=True,
-    primitive="ne",
-    commutes=True,
+    tf="NotEqual", numpy=np.not_equal, dtypes=ANY, strings=True, primitive="ne", commutes=True,
     samples=reals(),
 )
 def not_equal(x: Any, y: Any) -> Any:

@@ -143,8 +143,7 @@ def _xlogy_grad(g: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 @elementwise(
     tf="Xlogy", numpy=lambda x, y: np.where(x == 0, np.zeros_like(x), x * np.log(y)), dtypes=FLOATING,
-    samples=reals(-2, 2, (0.2, 4)),
-    grad=_xlogy_grad,
+    samples=reals(-2, 2, (0.2, 4)), grad=_xlogy_grad,
 )
 def xlogy(x: Any, y: Any) -> Any:
     """x * log(y), and 0 where x is 0 whatever y is.
@@ -163,8 +162,7 @@ def _xdivy_grad(g: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 @elementwise(
     tf="Xdivy", numpy=lambda x, y: np.where(x == 0, np.zeros_like(x), x / y), dtypes=FLOATING,
-    samples=reals(-2, 2, (0.2, 4)),
-    grad=_xdivy_grad,
+    samples=reals(-2, 2, (0.2, 4)), grad=_xdivy_grad,
 )
 def xdivy(x: Any, y: Any) -> Any:
     """x / y, and 0 where x is 0 whatever y is.

@@ -11,9 +11,7 @@ from staticgraph.compiler.ops.samples import Sample, real
 
 
 @composite(
-    tf="IdentityN",
-    type=lambda *input: input,
-    numpy=lambda *input: input if len(input) > 1 else input[0],
+    tf="IdentityN", type=lambda *input: input, numpy=lambda *input: input if len(input) > 1 else input[0],
     vars={"input": "*"},
     samples=[Sample(real(2), real(3, 2)), Sample(real()), Sample(real(0), real(1), real(4))],
 )
@@ -28,16 +26,9 @@ def _ensured(input: TensorType, shape: Any) -> TensorType:
 
 
 @composite(
-    tf="EnsureShape",
-    type=_ensured,
-    numpy=lambda input, shape: input,
-    grad=lambda g, y, input, shape: (g,),
-    grad_takes=(),
-    samples=[
-        Sample(real(2, 3), shape=(None, 3)),
-        Sample(real(), shape=()),
-        Sample(real(0, 2), shape=None),
-    ],
+    tf="EnsureShape", type=_ensured, numpy=lambda input, shape: input,
+    grad=lambda g, y, input, shape: (g,), grad_takes=(),
+    samples=[Sample(real(2, 3), shape=(None, 3)), Sample(real(), shape=()), Sample(real(0, 2), shape=None)],
 )
 def ensure_shape(input: Any, *, shape: Any) -> Any:
     """The input, whose shape must fit `shape`; otherwise the graph is not run."""

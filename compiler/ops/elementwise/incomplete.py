@@ -116,13 +116,9 @@ def zeta(outs: tuple[Out, ...], x: View, q: View) -> tuple[Stmt, ...]:
 
 @routine(
     tf="Polygamma", type=_broadcast_type, numpy=each(_polygamma), dtypes=_DTYPES, differentiable=(1,),
-    samples=[
-        Sample(real(3, low=2, high=2), real(2, 3, low=0.3, high=4)),
-        Sample(real(low=0, high=0), real(4, low=0.3, high=4)),
-        Sample(real(low=1, high=1), real(0)),
-    ],
-    grad=lambda g, y, a, x: (None, g * ops.polygamma(a + 1.0, x)),
-    grad_takes=(),
+    samples=[Sample(real(3, low=2, high=2), real(2, 3, low=0.3, high=4)),
+             Sample(real(low=0, high=0), real(4, low=0.3, high=4)), Sample(real(low=1, high=1), real(0))],
+    grad=lambda g, y, a, x: (None, g * ops.polygamma(a + 1.0, x)), grad_takes=(),
 )
 def polygamma(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """The derivative of order `a`, a whole number, of digamma. There is no gradient by `a`.
@@ -155,8 +151,7 @@ def _igamma_grad_a_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
 
 @routine(
     tf="IgammaGradA", type=_broadcast_type, numpy=each(_igamma_by_a), dtypes=_DTYPES, differentiable=(1,),
-    no_gradient_known=(0,), samples=reals(0.5, 4, (0.5, 6)), grad=_igamma_grad_a_grad,
-    grad_takes=(),
+    no_gradient_known=(0,), samples=reals(0.5, 4, (0.5, 6)), grad=_igamma_grad_a_grad, grad_takes=(),
 )
 def igamma_grad_a(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """The derivative of igamma(a, x) by a. There is no gradient by a."""
@@ -178,8 +173,7 @@ def random_gamma_grad(outs: tuple[Out, ...], alpha: View, sample: View) -> tuple
 
 @routine(
     tf="Igamma", type=_broadcast_type, numpy=each(incomplete_gamma.lower), dtypes=_DTYPES,
-    samples=reals(0.5, 4, (0.5, 6)),
-    grad=_igamma_grad,
+    samples=reals(0.5, 4, (0.5, 6)), grad=_igamma_grad,
 )
 def igamma(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """The incomplete gamma function: the integral of t ** (a - 1) * exp(-t) from 0 to x, over gamma(a).
@@ -243,9 +237,9 @@ def _betainc_grad(g: Any, y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
 
 
 @routine(
-    tf="Betainc", type=_broadcast_type, numpy=each(_betainc), dtypes=_DTYPES, grad=_betainc_grad,
-    grad_takes=(),
-    differentiable=(2,), no_gradient_known=(0, 1), samples=reals(0.5, 4, (0.5, 4), (0.1, 0.9)),
+    tf="Betainc", type=_broadcast_type, numpy=each(_betainc), dtypes=_DTYPES,
+    grad=_betainc_grad, grad_takes=(), differentiable=(2,), no_gradient_known=(0, 1),
+    samples=reals(0.5, 4, (0.5, 4), (0.1, 0.9)),
 )
 def betainc(outs: tuple[Out, ...], a: View, b: View, x: View) -> tuple[Stmt, ...]:
     """The regularised incomplete beta function: the share of the integral below x. Gradient by x only.
@@ -268,8 +262,8 @@ def _i1e_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 
 @elementwise(
     tf="BesselI0e", numpy=each(bessel_scaled(0)), primitive="bessel_i0e", dtypes=_DTYPES,
-    samples=reals(-40, 40), grad=lambda g, y, x: (g * (ops.bessel_i1e(x) - ops.sign(x) * y),),
-    grad_takes=(),
+    samples=reals(-40, 40),
+    grad=lambda g, y, x: (g * (ops.bessel_i1e(x) - ops.sign(x) * y),), grad_takes=(),
 )
 def bessel_i0e(x: Any) -> Any:
     """exp(-|x|) * I0(x), where I0 is the modified Bessel function of order 0.
@@ -297,8 +291,8 @@ def bessel_i1e(x: Any) -> Any:
 
 
 @elementwise(
-    tf="NextAfter", numpy=np.nextafter, dtypes=_DTYPES, samples=reals(),
-    differentiable=(0,), grad=lambda g, y, a, b: (g, None), grad_takes=(),
+    tf="NextAfter", numpy=np.nextafter, dtypes=_DTYPES, samples=reals(), differentiable=(0,),
+    grad=lambda g, y, a, b: (g, None), grad_takes=(),
 )
 def nextafter(x1: Any, x2: Any) -> Any:
     """The number that follows x1 on the way to x2."""

@@ -104,8 +104,8 @@ _ROW_SAMPLES = [
 
 
 @composite(
-    tf="Select", type=_select_rows_type, vars={"condition": "bool"}, dtypes=ANY,
-    strings=True, differentiable=(1, 2),
+    tf="Select", type=_select_rows_type, vars={"condition": "bool"}, dtypes=ANY, strings=True,
+    differentiable=(1, 2),
     numpy=lambda condition, x, y: np.where(condition.reshape(_per_row(condition, x)), x, y),
     grad=_select_rows_grad, grad_takes=(), samples=_ROW_SAMPLES,
 )

@@ -223,21 +223,11 @@ def square_svd(outs: tuple[Out, ...], input: View, *, compute_uv: bool) -> Descr
 
 
 @composite(
-    tf="Svd",
-    type=_svd_type,
-    closed_on_gpu=2,
-    numpy=telling(_NO_VALUES, _svd),
-    dtypes=FIELDS,
-    grad=_svd_grad,
+    tf="Svd", type=_svd_type, closed_on_gpu=2, numpy=telling(_NO_VALUES, _svd), dtypes=FIELDS, grad=_svd_grad,
     requires=lambda input, **_: [ops.decomposable(input, of="svd")],
-    samples=[
-        Sample(real(3, 2)),
-        Sample(real(2, 2, 3), full_matrices=True),
-        Sample(real(2, 3), compute_uv=False),
-        Sample(real(3, 0, 2)),
-        Sample(real(2, 0), full_matrices=True),
-        Sample(real(5, 4, 2), full_matrices=True),
-    ],
+    samples=[Sample(real(3, 2)), Sample(real(2, 2, 3), full_matrices=True),
+             Sample(real(2, 3), compute_uv=False), Sample(real(3, 0, 2)),
+             Sample(real(2, 0), full_matrices=True), Sample(real(5, 4, 2), full_matrices=True)],
 )
 def svd(input: Any, *, compute_uv: bool = True, full_matrices: bool = False) -> Any:
     """Singular values s, and U and V with U diag(s) V^H = input.
@@ -302,24 +292,13 @@ def _eig_grad(g: Any, y: Any, x: Any, compute_v: bool) -> tuple[Any]:
 
 
 @routine(
-    tf="SelfAdjointEigV2",
-    type=_eig_type,
-    closed_on_gpu=2,
-    dtypes=FIELDS,
-    grad=_eig_grad,
-    long=is_long,
+    tf="SelfAdjointEigV2", type=_eig_type, closed_on_gpu=2, dtypes=FIELDS, grad=_eig_grad, long=is_long,
     numpy=telling(_NO_EIGENVALUES, _eig),
     requires=lambda input, **_: [
         ops.decomposable(ops.matrix_band_part(input, num_lower=-1, num_upper=0), of="self_adjoint_eig")
     ],
-    samples=[
-        Sample(real(3, 3)),
-        Sample(real(2, 2, 2), compute_v=False),
-        Sample(real(2, 1, 1)),
-        Sample(real(0, 2, 2)),
-        Sample(real(35, 35)),
-        Sample(real(3, 2, 9, 9)),
-    ],
+    samples=[Sample(real(3, 3)), Sample(real(2, 2, 2), compute_v=False), Sample(real(2, 1, 1)),
+             Sample(real(0, 2, 2)), Sample(real(35, 35)), Sample(real(3, 2, 9, 9))],
 )
 def self_adjoint_eig(outs: tuple[Out, ...], input: View, *, compute_v: bool = True) -> Described | tuple[()]:
     """Eigenvalues in rising order, and eigenvectors as columns, of self-adjoint matrices.
@@ -378,19 +357,11 @@ def _pseudo_inverse_grad(g: Any, y: Any, x: Any, rcond: Any) -> tuple[Any, None]
 
 
 @composite(
-    type=_pseudo_inverse_type,
-    closed_on_gpu=2,
-    numpy=telling(_NO_VALUES, _pseudo_inverse),
-    requires=lambda input, rcond: [ops.decomposable(input, of="pseudo_inverse")],
-    grad=_pseudo_inverse_grad,
-    differentiable=(0,),
-    vars={"rcond": "R"},
-    dtypes={"T": FIELDS, "R": frozenset({float32, float64})},
-    samples=[
-        Sample(real(3, 2), real(low=0.0, high=0.0)),
-        Sample(real(2, 2, 3), real(2, low=0.0, high=0.1)),
-        Sample(real(0, 2, 2), real(low=0.0, high=0.0)),
-    ],
+    type=_pseudo_inverse_type, closed_on_gpu=2, numpy=telling(_NO_VALUES, _pseudo_inverse),
+    requires=lambda input, rcond: [ops.decomposable(input, of="pseudo_inverse")], grad=_pseudo_inverse_grad,
+    differentiable=(0,), vars={"rcond": "R"}, dtypes={"T": FIELDS, "R": frozenset({float32, float64})},
+    samples=[Sample(real(3, 2), real(low=0.0, high=0.0)), Sample(real(2, 2, 3), real(2, low=0.0, high=0.1)),
+             Sample(real(0, 2, 2), real(low=0.0, high=0.0))],
 )
 def pseudo_inverse(input: Any, rcond: Any) -> Any:
     """The Moore-Penrose inverses of matrices.

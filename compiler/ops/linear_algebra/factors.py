@@ -116,14 +116,8 @@ def _cholesky_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 
 
 @routine(
-    tf="Cholesky",
-    type=square_type,
-    long=is_long,
-    dtypes=FIELDS,
-    samples=SQUARE,
-    grad=_cholesky_grad,
-    grad_takes=(),
-    numpy=widened(unless_singular(np.linalg.cholesky)),
+    tf="Cholesky", type=square_type, long=is_long, dtypes=FIELDS, samples=SQUARE,
+    grad=_cholesky_grad, grad_takes=(), numpy=widened(unless_singular(np.linalg.cholesky)),
     requires=lambda input: (
         [] if is_empty(input.shape) else [ops.factor_positive(ops.cholesky(input), of="cholesky")]
     ),
@@ -162,16 +156,10 @@ def _triangular_solution(
 
 
 @routine(
-    type=solution_type,
-    numpy=_triangular_solution,
-    dtypes=FIELDS,
-    differentiable=False,
-    long=is_long,
-    samples=[
-        *(Sample(*s.draws, lower=True, adjoint=False, unit=False) for s in SYSTEMS),
-        Sample(real(3, 3, low=1.0, high=2.0), real(3, 2), lower=False, adjoint=False, unit=True),
-        Sample(real(9, 9, low=1.0, high=1.1), real(9, 2), lower=False, adjoint=True, unit=False),
-    ],
+    type=solution_type, numpy=_triangular_solution, dtypes=FIELDS, differentiable=False, long=is_long,
+    samples=[*(Sample(*s.draws, lower=True, adjoint=False, unit=False) for s in SYSTEMS),
+             Sample(real(3, 3, low=1.0, high=2.0), real(3, 2), lower=False, adjoint=False, unit=True),
+             Sample(real(9, 9, low=1.0, high=1.1), real(9, 2), lower=False, adjoint=True, unit=False)],
 )
 def triangular_solution(
     outs: tuple[Out, ...], matrix: View, rhs: View, *, lower: bool, adjoint: bool, unit: bool
@@ -268,14 +256,9 @@ def _nonzero_diagonal(matrix: Any, *_: Any, **__: Any) -> list[Any]:
 
 
 @composite(
-    tf="MatrixTriangularSolve",
-    type=solution_type,
-    numpy=_triangular_solution,
-    dtypes=FIELDS,
+    tf="MatrixTriangularSolve", type=solution_type, numpy=_triangular_solution, dtypes=FIELDS,
     samples=[*SYSTEMS, Sample(real(3, 3, low=1.0, high=2.0), real(3, 2), lower=False)],
-    grad=_triangular_grad,
-    grad_takes=(),
-    requires=_nonzero_diagonal,
+    grad=_triangular_grad, grad_takes=(), requires=_nonzero_diagonal,
 )
 def matrix_triangular_solve(matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False) -> Any:
     """X with matrix X = rhs, where only the `lower` triangle of the matrix counts, or else the upper one.
@@ -311,19 +294,10 @@ def _lu(input: np.ndarray, output_idx_type: DType = int32) -> tuple[np.ndarray, 
 
 
 @routine(
-    tf="Lu",
-    type=_lu_types,
-    long=is_long,
-    numpy=_lu,
-    dtypes=FIELDS,
-    samples=[
-        Sample(real(3, 3)),
-        Sample(real(2, 1, 1)),
-        Sample(real(2, 3, 4, 4, low=-0.4, high=0.4)),
-        Sample(real(20, 20)),
-    ],
-    differentiable=False,
-    no_gradient_known=True,
+    tf="Lu", type=_lu_types, long=is_long, numpy=_lu, dtypes=FIELDS,
+    samples=[Sample(real(3, 3)), Sample(real(2, 1, 1)), Sample(real(2, 3, 4, 4, low=-0.4, high=0.4)),
+             Sample(real(20, 20))],
+    differentiable=False, no_gradient_known=True,
 )
 def lu(outs: tuple[Out, ...], input: View, *, output_idx_type: DType = int32) -> Described | tuple[()]:
     """L below the diagonal, which is of ones, and U on and above it: L U has the rows of `input` in an order.
@@ -358,11 +332,8 @@ def _few_type(input: TensorType) -> TensorType:
 
 
 @routine(
-    type=_few_type,
-    numpy=widened(cofactors_by_values),
-    dtypes=frozenset({float32, float64}),
-    differentiable=False,
-    samples=[Sample(real(3, 3)), Sample(real(2, 4, 4)), Sample(real(0, 2, 2))],
+    type=_few_type, numpy=widened(cofactors_by_values), dtypes=frozenset({float32, float64}),
+    differentiable=False, samples=[Sample(real(3, 3)), Sample(real(2, 4, 4)), Sample(real(0, 2, 2))],
 )
 def small_cofactors(outs: tuple[Out, ...], input: View) -> Described | tuple[()]:
     """Derivatives of the determinants of matrices of at most four rows, by their elements."""

@@ -163,14 +163,8 @@ def _inverse(x: np.ndarray, adjoint: bool) -> np.ndarray:
 
 
 @composite(
-    tf="MatrixInverse",
-    type=square_type,
-    dtypes=FIELDS,
-    samples=SQUARE,
-    grad=_inverse_grad,
-    grad_takes=(),
-    numpy=widened(_inverse),
-    requires=nonsingular("matrix_inverse"),
+    tf="MatrixInverse", type=square_type, dtypes=FIELDS, samples=SQUARE, grad=_inverse_grad, grad_takes=(),
+    numpy=widened(_inverse), requires=nonsingular("matrix_inverse"),
 )
 def matrix_inverse(input: Any, *, adjoint: bool = False) -> Any:
     """Inverses of square matrices; with `adjoint`, their adjoints."""
@@ -265,10 +259,7 @@ def _slope_of_cofactors(x: Any, g: Any) -> Any:
 
 
 @composite(
-    type=square_type,
-    numpy=widened(cofactors_by_values),
-    dtypes=FIELDS,
-    grad=_cofactors_grad,
+    type=square_type, numpy=widened(cofactors_by_values), dtypes=FIELDS, grad=_cofactors_grad,
     samples=[*SQUARE, Sample(real(2, 3, 3)), Sample(real(4, 4)), Sample(real(5, 5))],
 )
 def matrix_cofactors(input: Any) -> Any:
@@ -303,10 +294,7 @@ def _pivots(x: Any) -> tuple[Any, Any]:
 
 
 @composite(
-    tf="MatrixDeterminant",
-    type=_determinant_type,
-    numpy=widened(np.linalg.det),
-    dtypes=FIELDS,
+    tf="MatrixDeterminant", type=_determinant_type, numpy=widened(np.linalg.det), dtypes=FIELDS,
     samples=SQUARE,
     grad=lambda g, y, x: (_per_matrix(g) * matrix_cofactors(x),),
 )
@@ -331,13 +319,8 @@ def _log_determinant_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 
 
 @composite(
-    tf="LogMatrixDeterminant",
-    type=_log_determinant_type,
-    numpy=widened(np.linalg.slogdet),
-    dtypes=FIELDS,
-    samples=SQUARE,
-    grad=_log_determinant_grad,
-    grad_takes=(),
+    tf="LogMatrixDeterminant", type=_log_determinant_type, numpy=widened(np.linalg.slogdet), dtypes=FIELDS,
+    samples=SQUARE, grad=_log_determinant_grad, grad_takes=(),
 )
 def log_matrix_determinant(input: Any) -> Any:
     """Signs, and logarithms of the absolute values, of the determinants of square matrices."""
@@ -386,14 +369,8 @@ SYSTEMS = [
 
 
 @composite(
-    tf="MatrixSolve",
-    type=solution_type,
-    dtypes=FIELDS,
-    samples=SYSTEMS,
-    grad=_solve_grad,
-    grad_takes=(),
-    numpy=solved,
-    requires=nonsingular("matrix_solve"),
+    tf="MatrixSolve", type=solution_type, dtypes=FIELDS, samples=SYSTEMS, grad=_solve_grad, grad_takes=(),
+    numpy=solved, requires=nonsingular("matrix_solve"),
 )
 def matrix_solve(matrix: Any, rhs: Any, *, adjoint: bool = False) -> Any:
     """X with matrix X = rhs, or with the adjoint of the matrix."""

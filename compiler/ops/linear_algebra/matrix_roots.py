@@ -182,11 +182,8 @@ def _root_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 
 @composite(
     tf="MatrixSquareRoot", type=_root_type, numpy=_each, dtypes=FIELDS, grad=_root_grad,
-    samples=[
-        Sample(real(1, 1, low=1.0, high=2.0)),
-        Sample(real(2, 3, 1, 1, low=1.0, high=2.0)),
-        Sample(real(0, 2, 2)),
-    ],
+    samples=[Sample(real(1, 1, low=1.0, high=2.0)), Sample(real(2, 3, 1, 1, low=1.0, high=2.0)),
+             Sample(real(0, 2, 2))],
 )
 def matrix_square_root(input: Any) -> Any:
     """The matrices Y with Y Y = input whose eigenvalues have no negative real part.
@@ -247,11 +244,9 @@ def _sylvester_grad(g: Any, y: Any, a: Any, b: Any, c: Any) -> tuple[Any, Any, A
 
 @composite(
     type=_sylvester_type, numpy=_each_equation, dtypes=FIELDS, grad=_sylvester_grad,
-    samples=[
-        Sample(real(1, 1, low=1.0, high=2.0), real(1, 1, low=1.0, high=2.0), real(1, 1)),
-        Sample(real(2, 1, 1, low=1.0, high=2.0), real(1, 1, low=1.0, high=2.0), real(2, 1, 1)),
-        Sample(real(0, 2, 2), real(0, 3, 3), real(0, 2, 3)),
-    ],
+    samples=[Sample(real(1, 1, low=1.0, high=2.0), real(1, 1, low=1.0, high=2.0), real(1, 1)),
+             Sample(real(2, 1, 1, low=1.0, high=2.0), real(1, 1, low=1.0, high=2.0), real(2, 1, 1)),
+             Sample(real(0, 2, 2), real(0, 3, 3), real(0, 2, 3))],
 )
 def sylvester(a: Any, b: Any, c: Any) -> Any:
     """The matrices X with A X + X B = C. What is not decided, since A and -B have an eigenvalue, is zero."""

@@ -80,20 +80,10 @@ def _qr_grad(g: Any, y: Any, x: Any, full_matrices: bool) -> tuple[Any]:
 
 
 @routine(
-    tf="Qr",
-    type=_qr_type,
-    dtypes=FIELDS,
-    grad=_qr_grad,
-    long=is_long,
+    tf="Qr", type=_qr_type, dtypes=FIELDS, grad=_qr_grad, long=is_long,
     numpy=widened(lambda x, full_matrices: np.linalg.qr(x, "complete" if full_matrices else "reduced")),
-    samples=[
-        Sample(real(3, 2)),
-        Sample(real(2, 2, 3), full_matrices=True),
-        Sample(real(1, 4)),
-        Sample(real(2, 4, 2), full_matrices=True),
-        Sample(real(0, 2)),
-        Sample(real(20, 17)),
-    ],
+    samples=[Sample(real(3, 2)), Sample(real(2, 2, 3), full_matrices=True), Sample(real(1, 4)),
+             Sample(real(2, 4, 2), full_matrices=True), Sample(real(0, 2)), Sample(real(20, 17))],
 )
 def qr(outs: tuple[Out, ...], input: View, *, full_matrices: bool = False) -> Described | tuple[()]:
     """Matrices Q with orthonormal columns and upper triangular R with Q R = input.

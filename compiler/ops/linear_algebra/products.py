@@ -141,22 +141,15 @@ def _complex_product(a: Any, b: Any, flip_a: bool, flip_b: bool, adjoint: bool) 
 
 
 @contraction(
-    tf="MatMul",
-    type=_matmul_type,
-    dtypes=PRODUCTS,
-    grad=_matmul_grad,
-    grad_takes=(),
+    tf="MatMul", type=_matmul_type, dtypes=PRODUCTS, grad=_matmul_grad, grad_takes=(),
     numpy=lambda a, b, transpose_a, transpose_b: _product(a, b, transpose_a, transpose_b),
     expand=lambda a, b, transpose_a=False, transpose_b=False: _complex_product(
         a, b, transpose_a, transpose_b, adjoint=False
     ),
-    samples=[
-        Sample(real(3, 4), real(4, 2)),
-        Sample(real(4, 3), real(4, 2), transpose_a=True),
-        Sample(real(1, 5), real(7, 5), transpose_b=True),
-        Sample(real(5, 2), real(3, 5), transpose_a=True, transpose_b=True),
-        Sample(real(2, 0), real(0, 3)),
-    ],
+    samples=[Sample(real(3, 4), real(4, 2)), Sample(real(4, 3), real(4, 2), transpose_a=True),
+             Sample(real(1, 5), real(7, 5), transpose_b=True),
+             Sample(real(5, 2), real(3, 5), transpose_a=True, transpose_b=True),
+             Sample(real(2, 0), real(0, 3))],
 )
 def matmul(
     at: tuple[Expr, ...], a: View, b: View, *, transpose_a: bool = False, transpose_b: bool = False
@@ -169,19 +162,11 @@ def matmul(
 
 
 @contraction(
-    tf="BatchMatMulV2",
-    type=_batch_type,
-    dtypes=PRODUCTS,
-    grad=_batch_grad,
-    grad_takes=(),
+    tf="BatchMatMulV2", type=_batch_type, dtypes=PRODUCTS, grad=_batch_grad, grad_takes=(),
     numpy=lambda x, y, adj_x, adj_y: _product(x, y, adj_x, adj_y, conjugate=True),
     expand=lambda x, y, adj_x=False, adj_y=False: _complex_product(x, y, adj_x, adj_y, adjoint=True),
-    samples=[
-        Sample(real(2, 3, 4), real(2, 4, 2)),
-        Sample(real(2, 1, 4, 3), real(3, 4, 2), adj_x=True),
-        Sample(real(3, 4), real(2, 5, 4), adj_y=True),
-        Sample(real(0, 3, 4), real(4, 2)),
-    ],
+    samples=[Sample(real(2, 3, 4), real(2, 4, 2)), Sample(real(2, 1, 4, 3), real(3, 4, 2), adj_x=True),
+             Sample(real(3, 4), real(2, 5, 4), adj_y=True), Sample(real(0, 3, 4), real(4, 2))],
 )
 def batch_matmul(at: tuple[Expr, ...], x: View, y: View, *, adj_x: bool = False, adj_y: bool = False) -> Expr:
     """Products of matrices in the last two axes; leading axes broadcast.
@@ -235,19 +220,12 @@ def _bias_grad(g: Any, y: Any, value: Any, bias: Any, data_format: str) -> tuple
 
 
 @composite(
-    tf="BiasAdd",
-    type=_bias_type,
-    dtypes=NUMERIC,
-    grad=_bias_grad,
-    grad_takes=(),
+    tf="BiasAdd", type=_bias_type, dtypes=NUMERIC, grad=_bias_grad, grad_takes=(),
     numpy=lambda value, bias, data_format: (
         value + bias.reshape(_along_channels(bias, value.ndim, data_format))
     ),
-    samples=[
-        Sample(real(3, 4), real(4)),
-        Sample(real(2, 3, 2, 5), real(5)),
-        Sample(real(2, 3, 2, 5), real(3), data_format="NCHW"),
-    ],
+    samples=[Sample(real(3, 4), real(4)), Sample(real(2, 3, 2, 5), real(5)),
+             Sample(real(2, 3, 2, 5), real(3), data_format="NCHW")],
 )
 def bias_add(value: Any, bias: Any, *, data_format: str = "NHWC") -> Any:
     """`value` plus one number per channel; channels are the last axis, or the second for 'NCHW'."""
@@ -269,13 +247,9 @@ def _cross_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 @composite(
-    tf="Cross",
-    type=_cross_type,
-    dtypes=NUMERIC,
-    numpy=lambda a, b: np.cross(a, b).astype(a.dtype),
+    tf="Cross", type=_cross_type, dtypes=NUMERIC, numpy=lambda a, b: np.cross(a, b).astype(a.dtype),
     samples=[Sample(real(3), real(3)), Sample(real(2, 4, 3), real(2, 4, 3)), Sample(real(0, 3), real(0, 3))],
-    grad=_cross_grad,
-    grad_takes=(),
+    grad=_cross_grad, grad_takes=(),
 )
 def cross(a: Any, b: Any) -> Any:
     """Cross products of the vectors in the last axis, which has size 3."""

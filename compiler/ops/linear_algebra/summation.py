@@ -107,20 +107,12 @@ def _complex_einsum(*inputs: Any, equation: str) -> Any:
 
 
 @contraction(
-    tf="Einsum",
-    type=_type,
-    numpy=_numpy,
-    dtypes=PRODUCTS,
-    grad=_grad,
-    expand=_complex_einsum,
-    samples=[
-        Sample(real(2, 3), real(3, 4), equation="ij,jk->ik"),
-        Sample(real(3, 2, 4), real(4, 2, 5), equation="bik,kin->nb"),
-        Sample(real(2, 3, 4), equation="abc->ca"),
-        Sample(real(3), real(2), equation="i,j->ij"),
-        Sample(real(2, 3), real(4, 3), equation="ij,kj->"),
-        Sample(real(1, 2, 3), real(4, 3, 2), equation="Aij,Ajk->Aik"),
-    ],
+    tf="Einsum", type=_type, numpy=_numpy, dtypes=PRODUCTS, grad=_grad, expand=_complex_einsum,
+    samples=[Sample(real(2, 3), real(3, 4), equation="ij,jk->ik"),
+             Sample(real(3, 2, 4), real(4, 2, 5), equation="bik,kin->nb"),
+             Sample(real(2, 3, 4), equation="abc->ca"), Sample(real(3), real(2), equation="i,j->ij"),
+             Sample(real(2, 3), real(4, 3), equation="ij,kj->"),
+             Sample(real(1, 2, 3), real(4, 3, 2), equation="Aij,Ajk->Aik")],
 )
 def einsum(at: tuple[Expr, ...], *inputs: View, equation: str) -> Expr:
     """Sum of products of one or two operands, over the letters of `equation` that its result lacks."""

@@ -63,20 +63,10 @@ def _top_values(input: np.ndarray, k: int, ascending: bool = False) -> np.ndarra
 
 
 @routine(
-    type=_type,
-    numpy=_top_values,
-    operands=("k",),
-    partial=("k",),
-    dtypes=REAL,
-    differentiable=False,
-    samples=[
-        Sample(distinct(7), k=3),
-        Sample(distinct(2, 6), k=6),
-        Sample(distinct(3, 3, 4), k=1),
-        Sample(distinct(3, 4), k=0),
-        Sample(distinct(9, 33), k=32),
-        Sample(distinct(9, 4), k=4, ascending=True),
-    ],
+    type=_type, numpy=_top_values, operands=("k",), partial=("k",), dtypes=REAL, differentiable=False,
+    samples=[Sample(distinct(7), k=3), Sample(distinct(2, 6), k=6), Sample(distinct(3, 3, 4), k=1),
+             Sample(distinct(3, 4), k=0), Sample(distinct(9, 33), k=32),
+             Sample(distinct(9, 4), k=4, ascending=True)],
 )
 def top_values(
     outs: tuple[Out, ...], input: View, *, k: int, ascending: bool = False

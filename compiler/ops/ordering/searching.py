@@ -85,19 +85,11 @@ def _unravel_type(indices: TensorType, dims: Any) -> TensorType:
 
 
 @composite(
-    tf="UnravelIndex",
-    type=_unravel_type,
+    tf="UnravelIndex", type=_unravel_type,
     numpy=lambda indices, dims: np.array(np.unravel_index(indices, dims), indices.dtype),
-    operands=("dims",),
-    partial=("dims",),
-    vars={"indices": "I"},
-    dtypes={"I": INDEX},
-    differentiable=False,
-    samples=[
-        Sample(indices(5, below=12), dims=(3, 4)),
-        Sample(indices(below=6, dtype="int64"), dims=(6,)),
-        Sample(indices(2, below=24), dims=(2, 3, 4)),
-    ],
+    operands=("dims",), partial=("dims",), vars={"indices": "I"}, dtypes={"I": INDEX}, differentiable=False,
+    samples=[Sample(indices(5, below=12), dims=(3, 4)), Sample(indices(below=6, dtype="int64"), dims=(6,)),
+             Sample(indices(2, below=24), dims=(2, 3, 4))],
 )
 def unravel_index(indices: Any, *, dims: Any) -> Any:
     """Positions in a flattened tensor of shape `dims` as coordinates, one row per axis.

@@ -118,13 +118,7 @@ def _partition_types(partitions: TensorType, num_partitions: int) -> tuple[Tenso
     return (TensorType(int32, (None,)),) * num_partitions
 
 
-@host(
-    tf="DynamicPartition",
-    type=_partition_types,
-    dtypes=_INT,
-    padded=_grouped,
-    cut=_cut_groups,
-)
+@host(tf="DynamicPartition", type=_partition_types, dtypes=_INT, padded=_grouped, cut=_cut_groups)
 def partition_places(partitions: Any, *, num_partitions: int) -> Any:
     """For each number below `num_partitions`, its flat positions among the `partitions`."""
     which = partitions.reshape(-1)

@@ -44,12 +44,7 @@ def _operation_type(
     return TensorType(int64, (None, rank)), TensorType(parts[1].dtype, (None,)), TensorType(int64, (rank,))
 
 
-@host(
-    tf="SparseToSparseSetOperation",
-    type=_operation_type,
-    vars=_FIRST | _SECOND,
-    dtypes=_DTYPES,
-)
+@host(tf="SparseToSparseSetOperation", type=_operation_type, vars=_FIRST | _SECOND, dtypes=_DTYPES)
 def set_operation(
     set1_indices: Any,
     set1_values: Any,

@@ -74,21 +74,9 @@ def _top_k_grad(g: Any, y: Any, input: Any, k: int, sorted: bool = True) -> tupl
 
 
 @routine(
-    tf="TopKV2",
-    type=top_k_type,
-    numpy=best,
-    operands=("k",),
-    partial=("k",),
-    dtypes=REAL,
-    grad=_top_k_grad,
-    samples=[
-        Sample(distinct(7), k=3),
-        Sample(distinct(2, 6), k=6),
-        Sample(distinct(2, 3, 4), k=1),
-        Sample(distinct(3, 4), k=0),
-        Sample(distinct(1), k=1),
-        Sample(distinct(33), k=32),
-    ],
+    tf="TopKV2", type=top_k_type, numpy=best, operands=("k",), partial=("k",), dtypes=REAL, grad=_top_k_grad,
+    samples=[Sample(distinct(7), k=3), Sample(distinct(2, 6), k=6), Sample(distinct(2, 3, 4), k=1),
+             Sample(distinct(3, 4), k=0), Sample(distinct(1), k=1), Sample(distinct(33), k=32)],
 )
 def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) -> tuple[Stmt, ...] | Described:
     """The k largest elements of each row along the last axis, greatest first, and their positions.
@@ -312,18 +300,9 @@ def _nth_grad(g: Any, y: Any, input: Any, n: int, reverse: bool = False) -> tupl
 
 
 @composite(
-    tf="NthElement",
-    type=_nth_type,
-    numpy=_nth,
-    grad=_nth_grad,
-    operands=("n",),
-    partial=("n",),
-    dtypes=REAL,
-    samples=[
-        Sample(distinct(7), n=3),
-        Sample(distinct(2, 6), n=1, reverse=True),
-        Sample(distinct(2, 3, 4), n=3),
-    ],
+    tf="NthElement", type=_nth_type, numpy=_nth, grad=_nth_grad, operands=("n",), partial=("n",), dtypes=REAL,
+    samples=[Sample(distinct(7), n=3), Sample(distinct(2, 6), n=1, reverse=True),
+             Sample(distinct(2, 3, 4), n=3)],
 )
 def nth_element(input: Any, *, n: int, reverse: bool = False) -> Any:
     """The element that has n smaller ones in its row; with `reverse`, n greater ones."""
@@ -363,20 +342,11 @@ def _in_top_k(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarra
 
 
 @composite(
-    tf="InTopKV2",
-    type=_intop_k_type,
-    numpy=_in_top_k,
-    operands=("k",),
-    partial=("k",),
-    vars={"targets": "I"},
-    dtypes={"T": FLOATING, "I": INDEX},
-    differentiable=False,
-    samples=[
-        Sample(real(5, 4), indices(5, below=4), k=2),
-        Sample(real(3, 3), indices(3, below=5, dtype="int64"), k=1),
-        Sample(real(0, 3), indices(0, below=3), k=1),
-        Sample(real(2, 0), indices(2, below=3), k=1),
-    ],
+    tf="InTopKV2", type=_intop_k_type, numpy=_in_top_k, operands=("k",), partial=("k",),
+    vars={"targets": "I"}, dtypes={"T": FLOATING, "I": INDEX}, differentiable=False,
+    samples=[Sample(real(5, 4), indices(5, below=4), k=2),
+             Sample(real(3, 3), indices(3, below=5, dtype="int64"), k=1),
+             Sample(real(0, 3), indices(0, below=3), k=1), Sample(real(2, 0), indices(2, below=3), k=1)],
 )
 def in_top_k(predictions: Any, targets: Any, *, k: int) -> Any:
     """Test if fewer than k classes score higher than the target.
@@ -432,13 +402,8 @@ _ARG_SAMPLES = [
 
 
 @composite(
-    tf="ArgMax",
-    type=_arg_type,
-    numpy=_arg(np.argmax, -math.inf),
-    operands={"axis": "dimension"},
-    dtypes=REAL,
-    differentiable=False,
-    samples=_ARG_SAMPLES,
+    tf="ArgMax", type=_arg_type, numpy=_arg(np.argmax, -math.inf), operands={"axis": "dimension"},
+    dtypes=REAL, differentiable=False, samples=_ARG_SAMPLES,
 )
 def argmax(input: Any, *, axis: int, output_type: DType = int64) -> Any:
     """The position of the largest element along `axis`; of equal ones the first."""

@@ -23,12 +23,9 @@ def _type(numbers: TensorType) -> TensorType:
 # It has a rule for gradients, if one that gives none, so that it stays one node and what is fed can be put in
 # order while compiling: how many rows a result has may depend on it.
 @composite(
-    tf="RowMajorOrder",
-    type=_type,
-    numpy=lambda numbers: np.argsort(numbers, kind="stable").astype(np.int32),
+    tf="RowMajorOrder", type=_type, numpy=lambda numbers: np.argsort(numbers, kind="stable").astype(np.int32),
     dtypes=frozenset({int64}),
-    grad=lambda g, y, numbers: (None,),
-    differentiable=False,
+    grad=lambda g, y, numbers: (None,), differentiable=False,
     samples=[Sample(Draw((n,), -9, 9)) for n in (0, 1, 7, 40)],
 )
 def row_major_order(numbers: Any) -> Any:
@@ -44,13 +41,9 @@ def _places_type(places: TensorType) -> TensorType:
 
 
 @composite(
-    tf="Identity",
-    type=_places_type,
-    numpy=lambda places: places,
+    tf="Identity", type=_places_type, numpy=lambda places: places,
     requires=lambda places: [ops.rows_ascend(places, of="ascending_places", operand="sparse_indices")],
-    dtypes=INDEX,
-    differentiable=False,
-    samples=[Sample(Draw((n, 2), 0, 9)) for n in (0, 1, 3)],
+    dtypes=INDEX, differentiable=False, samples=[Sample(Draw((n, 2), 0, 9)) for n in (0, 1, 3)],
 )
 def ascending_places(places: Any) -> Any:
     """The same places, of which a run requires that each comes after the one before, in row-major order."""

@@ -65,18 +65,11 @@ def _numpy_multinomial(
 
 
 @drawn(
-    Kind.ROUTINE,
-    tf="Multinomial",
-    type=_multinomial_type,
-    numpy=_numpy_multinomial,
-    operands=("num_samples",),
-    partial=("num_samples",),
-    dtypes=FLOATING,
-    samples=[
-        Sample(STATE, real(2, 5), num_samples=7, seed=1, seed2=2),
-        Sample(STATE, real(1, 3), num_samples=2, seed=9, output_dtype=int32),
-        Sample(STATE, real(3, 1), num_samples=5, seed2=4),
-    ],
+    Kind.ROUTINE, tf="Multinomial", type=_multinomial_type, numpy=_numpy_multinomial,
+    operands=("num_samples",), partial=("num_samples",), dtypes=FLOATING,
+    samples=[Sample(STATE, real(2, 5), num_samples=7, seed=1, seed2=2),
+             Sample(STATE, real(1, 3), num_samples=2, seed=9, output_dtype=int32),
+             Sample(STATE, real(3, 1), num_samples=5, seed2=4)],
 )
 def multinomial(
     outs: tuple[Out, ...], state: View, logits: View, *, num_samples: Any, seed: int = 0, seed2: int = 0,
@@ -195,11 +188,8 @@ def _numpy_shuffle(state: np.ndarray, value: np.ndarray, seed: int, seed2: int) 
 @drawn(
     Kind.COMPOSITE, tf="RandomShuffle", type=lambda *types, **_: types[-1], numpy=_numpy_shuffle,
     no_gradient_known=True,
-    samples=[
-        Sample(STATE, real(7), seed=1, seed2=2),
-        Sample(STATE, real(4, 3), seed=1, seed2=3),
-        Sample(STATE, real(), seed=1),
-    ],
+    samples=[Sample(STATE, real(7), seed=1, seed2=2), Sample(STATE, real(4, 3), seed=1, seed2=3),
+             Sample(STATE, real(), seed=1)],
 )
 def random_shuffle(state: Any, value: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """The rows of `value`, its parts along the first axis, in random order."""

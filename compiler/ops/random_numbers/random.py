@@ -91,8 +91,8 @@ def random_unit(
 
 
 @drawn(
-    Kind.SOURCE, tf="RandomStandardNormal", type=_shaped_type, numpy=_numpy_normal, operands=("shape",),
-    partial=("shape",), samples=_float_samples(),
+    Kind.SOURCE, tf="RandomStandardNormal", type=_shaped_type, numpy=_numpy_normal,
+    operands=("shape",), partial=("shape",), samples=_float_samples(),
 )
 def random_standard_normal(
     at: tuple[Expr, ...], state: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
@@ -121,8 +121,8 @@ def _numpy_truncated(state: np.ndarray, shape: Any, seed: int, seed2: int, dtype
 
 
 @drawn(
-    Kind.ROUTINE, tf="TruncatedNormal", type=_shaped_type, numpy=_numpy_truncated, operands=("shape",),
-    partial=("shape",), samples=_float_samples(),
+    Kind.ROUTINE, tf="TruncatedNormal", type=_shaped_type, numpy=_numpy_truncated,
+    operands=("shape",), partial=("shape",), samples=_float_samples(),
 )
 def truncated_normal(
     outs: tuple[Out, ...], state: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
@@ -170,16 +170,14 @@ def _numpy_integer(
 
 
 @drawn(
-    Kind.SOURCE, tf="RandomUniformInt", type=_integer_type, numpy=_numpy_integer, operands=("shape",),
-    partial=("shape",), dtypes=frozenset({int32, int64}),
+    Kind.SOURCE, tf="RandomUniformInt", type=_integer_type, numpy=_numpy_integer,
+    operands=("shape",), partial=("shape",), dtypes=frozenset({int32, int64}),
     requires=lambda state, minval, maxval, **_: [
         ops.below(minval, maxval, of="random_uniform_int", operand="minval")
     ],
-    samples=[
-        Sample(STATE, Draw((), -5, 0), Draw((), 1, 100), shape=(3, 5), seed=3, seed2=4),
-        Sample(STATE, Draw((), 0, 0), Draw((), 7, 7), shape=(), seed=3),
-        Sample(STATE, Draw((), 2, 5), Draw((), 6, 9), shape=(17,), seed2=5),
-    ],
+    samples=[Sample(STATE, Draw((), -5, 0), Draw((), 1, 100), shape=(3, 5), seed=3, seed2=4),
+             Sample(STATE, Draw((), 0, 0), Draw((), 7, 7), shape=(), seed=3),
+             Sample(STATE, Draw((), 2, 5), Draw((), 6, 9), shape=(17,), seed2=5)],
 )
 def random_uniform_int(
     at: tuple[Expr, ...],

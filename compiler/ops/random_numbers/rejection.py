@@ -173,15 +173,13 @@ def _gamma_grad(g: Any, y: Any, *inputs: Any, shape: Any, **_: Any) -> tuple[Any
 
 
 @drawn(
-    Kind.ROUTINE, tf="RandomGamma", type=_gamma_type, numpy=_numpy_gamma, operands=("shape",),
-    partial=("shape",), dtypes=_FLOATS, grad=_gamma_grad, grad_takes=(),
+    Kind.ROUTINE, tf="RandomGamma", type=_gamma_type, numpy=_numpy_gamma,
+    operands=("shape",), partial=("shape",), dtypes=_FLOATS, grad=_gamma_grad, grad_takes=(),
     differentiable=lambda count, **_: (count - 1,),
-    samples=[
-        Sample(STATE, real(3, low=0.1, high=3.0), shape=(4,), seed=1, seed2=2),
-        Sample(STATE, Draw((2, 1), fixed=(1.0, 20.0)), shape=(2, 3), seed=9),
-        Sample(STATE, real(low=0.1, high=0.9), shape=(), seed=1 << 33, seed2=4),
-        Sample(STATE, real(2, 0, low=0.5), shape=(3,), seed2=4),
-    ],
+    samples=[Sample(STATE, real(3, low=0.1, high=3.0), shape=(4,), seed=1, seed2=2),
+             Sample(STATE, Draw((2, 1), fixed=(1.0, 20.0)), shape=(2, 3), seed=9),
+             Sample(STATE, real(low=0.1, high=0.9), shape=(), seed=1 << 33, seed2=4),
+             Sample(STATE, real(2, 0, low=0.5), shape=(3,), seed2=4)],
 )
 def random_gamma(
     outs: tuple[Out, ...], state: View, alpha: View, *, shape: Any, seed: int = 0, seed2: int = 0
@@ -265,17 +263,15 @@ def _numpy_many(rate: np.ndarray, streams: _Streams, highest: float) -> np.ndarr
 
 
 @drawn(
-    Kind.ROUTINE, tf="RandomPoissonV2", type=_poisson_type, numpy=_numpy_poisson, operands=("shape",),
-    partial=("shape",), dtypes=_NUMBERS, no_gradient_known=True,
+    Kind.ROUTINE, tf="RandomPoissonV2", type=_poisson_type, numpy=_numpy_poisson,
+    operands=("shape",), partial=("shape",), dtypes=_NUMBERS, no_gradient_known=True,
     requires=lambda state, rate, dtype, **_: [
         ops.at_most(rate, limit=float(dtype.max), of="random_poisson", operand="rate")
     ],
-    samples=[
-        Sample(STATE, real(3, low=0.1, high=9.0), shape=(4,), seed=1, seed2=2),
-        Sample(STATE, Draw((2, 1), 11.0, 80.0), shape=(2, 3), seed=9, dtype=int32),
-        Sample(STATE, Draw((4,), fixed=(-1.0, 0.0, 10.0, 300.0)), shape=(), seed2=4, dtype=float64),
-        Sample(STATE, Draw((2, 0), 1.0, 5.0), shape=(3,), seed2=4, dtype=float16),
-    ],
+    samples=[Sample(STATE, real(3, low=0.1, high=9.0), shape=(4,), seed=1, seed2=2),
+             Sample(STATE, Draw((2, 1), 11.0, 80.0), shape=(2, 3), seed=9, dtype=int32),
+             Sample(STATE, Draw((4,), fixed=(-1.0, 0.0, 10.0, 300.0)), shape=(), seed2=4, dtype=float64),
+             Sample(STATE, Draw((2, 0), 1.0, 5.0), shape=(3,), seed2=4, dtype=float16)],
 )
 def random_poisson(
     outs: tuple[Out, ...], state: View, rate: View, *, shape: Any, seed: int = 0, seed2: int = 0,

@@ -94,13 +94,8 @@ def _extremum_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[
 
 
 @reduction(
-    tf="Sum",
-    numpy=accumulated(np.sum),
-    combine="add",
-    dtypes=NUMERIC,
-    samples=_samples(real),
-    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis),),
-    grad_takes=(),
+    tf="Sum", numpy=accumulated(np.sum), combine="add", dtypes=NUMERIC, samples=_samples(real),
+    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis),), grad_takes=(),
 )
 def reduce_sum(total: Any, x: Any) -> Any:
     """Sum of the elements along `axis`; 0 if there are none."""
@@ -136,13 +131,8 @@ def _complex_product(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 @reduction(
-    tf="Prod",
-    numpy=accumulated(np.prod),
-    expand=_complex_product,
-    combine="mul",
-    dtypes=NUMERIC,
-    samples=_samples(real),
-    grad=in_float32(_prod_grad),
+    tf="Prod", numpy=accumulated(np.prod), expand=_complex_product, combine="mul", dtypes=NUMERIC,
+    samples=_samples(real), grad=in_float32(_prod_grad),
 )
 def reduce_prod(product: Any, x: Any) -> Any:
     """Product of the elements along `axis`; 1 if there are none."""
@@ -165,13 +155,8 @@ def _highest(x: np.ndarray) -> Any:
 
 
 @reduction(
-    tf="Max",
-    numpy=_extremum(np.max, _lowest),
-    combine="maximum",
-    dtypes=REAL,
-    samples=_samples(distinct),
-    grad=_extremum_grad,
-    grad_takes=("axis",),
+    tf="Max", numpy=_extremum(np.max, _lowest), combine="maximum", dtypes=REAL, samples=_samples(distinct),
+    grad=_extremum_grad, grad_takes=("axis",),
 )
 def reduce_max(best: Any, x: Any) -> Any:
     """Largest element along `axis`; -inf, or the least integer, if there are none.
@@ -182,13 +167,8 @@ def reduce_max(best: Any, x: Any) -> Any:
 
 
 @reduction(
-    tf="Min",
-    numpy=_extremum(np.min, _highest),
-    combine="minimum",
-    dtypes=REAL,
-    samples=_samples(distinct),
-    grad=_extremum_grad,
-    grad_takes=("axis",),
+    tf="Min", numpy=_extremum(np.min, _highest), combine="minimum", dtypes=REAL, samples=_samples(distinct),
+    grad=_extremum_grad, grad_takes=("axis",),
 )
 def reduce_min(best: Any, x: Any) -> Any:
     """Smallest element along `axis`; inf, or the greatest integer, if there are none.
@@ -199,7 +179,7 @@ def reduce_min(best: Any, x: Any) -> Any:
 
 
 @reduction(
-    tf="Any", numpy=np.any, combine="or", dtypes=BOOLEAN, samples=_samples(truth), differentiable=False
+    tf="Any", numpy=np.any, combine="or", dtypes=BOOLEAN, samples=_samples(truth), differentiable=False,
 )
 def reduce_any(found: Any, x: Any) -> Any:
     """Test if any element along `axis` is true."""
@@ -207,7 +187,7 @@ def reduce_any(found: Any, x: Any) -> Any:
 
 
 @reduction(
-    tf="All", numpy=np.all, combine="and", dtypes=BOOLEAN, samples=_samples(truth), differentiable=False
+    tf="All", numpy=np.all, combine="and", dtypes=BOOLEAN, samples=_samples(truth), differentiable=False,
 )
 def reduce_all(holds: Any, x: Any) -> Any:
     """Test if all elements along `axis` are true."""
@@ -239,15 +219,8 @@ def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
 
 
 @composite(
-    tf="Mean",
-    wide=True,
-    type=_reduced_type,
-    numpy=_mean,
-    dtypes=NUMERIC,
-    operands={"axis": "reduction_indices"},
-    samples=_samples(real),
-    grad=_mean_grad,
-    grad_takes=("axis",),
+    tf="Mean", wide=True, type=_reduced_type, numpy=_mean, dtypes=NUMERIC,
+    operands={"axis": "reduction_indices"}, samples=_samples(real), grad=_mean_grad, grad_takes=("axis",),
 )
 def reduce_mean(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Mean of the elements along `axis`: NaN if there are none.
@@ -266,15 +239,9 @@ def _norm(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
 
 
 @composite(
-    tf="EuclideanNorm",
-    wide=True,
-    type=_reduced_type,
-    numpy=_norm,
-    dtypes=FLOATING,
-    operands={"axis": "reduction_indices"},
-    samples=_samples(lambda *shape: real(*shape, low=0.5, high=2.0)),
-    grad=lambda g, y, x, axis, keepdims: (x * kept(g / y, x, axis),),
-    grad_takes=("axis",),
+    tf="EuclideanNorm", wide=True, type=_reduced_type, numpy=_norm, dtypes=FLOATING,
+    operands={"axis": "reduction_indices"}, samples=_samples(lambda *shape: real(*shape, low=0.5, high=2.0)),
+    grad=lambda g, y, x, axis, keepdims: (x * kept(g / y, x, axis),), grad_takes=("axis",),
 )
 def euclidean_norm(input: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Square root of the sum of squares along `axis`."""
@@ -282,14 +249,10 @@ def euclidean_norm(input: Any, *, axis: Any = None, keepdims: bool = False) -> A
 
 
 @composite(
-    tf="L2Loss",
-    wide=True,
-    type=lambda t: TensorType(t.dtype, ()),
-    dtypes=FLOATING,
+    tf="L2Loss", wide=True, type=lambda t: TensorType(t.dtype, ()), dtypes=FLOATING,
     numpy=lambda t: np.asarray(np.sum(np.square(t.astype(np.float64))) / 2).astype(t.dtype),
     samples=[Sample(real(3, 4)), Sample(real()), Sample(real(0, 2))],
-    grad=lambda g, y, t: (g * t,),
-    grad_takes=(),
+    grad=lambda g, y, t: (g * t,), grad_takes=(),
 )
 def l2_loss(t: Any) -> Any:
     """Half the sum of all squares, sum(t ** 2) / 2.

@@ -128,15 +128,8 @@ def _cumsum_grad(
 
 
 @routine(
-    tf="Cumsum",
-    type=_type,
-    numpy=_numpy_scan(np.cumsum, 0),
-    operands=("axis",),
-    partial=("axis",),
-    dtypes=NUMERIC,
-    grad=_cumsum_grad,
-    grad_takes=("axis",),
-    samples=_SAMPLES,
+    tf="Cumsum", type=_type, numpy=_numpy_scan(np.cumsum, 0), operands=("axis",), partial=("axis",),
+    dtypes=NUMERIC, grad=_cumsum_grad, grad_takes=("axis",), samples=_SAMPLES,
 )
 def cumsum(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
@@ -174,8 +167,7 @@ def _cumprod_grad(
 
 @routine(
     tf="Cumprod", type=_type, numpy=_numpy_scan(np.cumprod, 1), operands=("axis",), partial=("axis",),
-    dtypes=NUMERIC,
-    grad=in_float32(holomorphic(_cumprod_grad)), samples=_SAMPLES,
+    dtypes=NUMERIC, grad=in_float32(holomorphic(_cumprod_grad)), samples=_SAMPLES,
 )
 def cumprod(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
@@ -208,13 +200,9 @@ def _recurrence_type(x: TensorType, factors: TensorType, axis: int = 0, reverse:
 @routine(
     type=_recurrence_type, numpy=rounded_once(_numpy_recurrence), dtypes=FLOATING | COMPLEX,
     grad=holomorphic(_recurrence_grad),
-    samples=[
-        Sample(real(5), real(5)),
-        Sample(real(2, 3, 4), real(2, 3, 4), axis=1, reverse=True),
-        Sample(real(3, 4), real(3, 4), axis=-1),
-        Sample(real(0, 2), real(0, 2)),
-        Sample(real(1, 2), real(1, 2), reverse=True),
-    ],
+    samples=[Sample(real(5), real(5)), Sample(real(2, 3, 4), real(2, 3, 4), axis=1, reverse=True),
+             Sample(real(3, 4), real(3, 4), axis=-1), Sample(real(0, 2), real(0, 2)),
+             Sample(real(1, 2), real(1, 2), reverse=True)],
 )
 def linear_recurrence(
     outs: tuple[Out, ...], x: View, factors: View, *, axis: int = 0, reverse: bool = False
@@ -285,13 +273,8 @@ def _ratio(less: Any, more: Any) -> Any:
 
 
 @routine(
-    tf="CumulativeLogsumexp",
-    type=_type,
-    numpy=_cumulative_logsumexp,
-    operands=("axis",),
-    partial=("axis",),
-    dtypes=FLOATING,
-    grad=_cumulative_logsumexp_grad,
+    tf="CumulativeLogsumexp", type=_type, numpy=_cumulative_logsumexp, operands=("axis",), partial=("axis",),
+    dtypes=FLOATING, grad=_cumulative_logsumexp_grad,
     samples=[Sample(real(5)), Sample(real(2, 3, 2), axis=1), Sample(real(3, 4), axis=-1, reverse=True)],
 )
 def cumulative_logsumexp(

@@ -154,12 +154,8 @@ def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 
 
 @routine(
-    tf="UnsortedSegmentProd",
-    numpy=_products,
-    grad=holomorphic(_product_grad),
-    dtypes={"T": NUMERIC, "I": INDEX},
-    samples=_SAMPLES,
-    **_unsorted("unsorted_segment_prod"),
+    tf="UnsortedSegmentProd", numpy=_products, grad=holomorphic(_product_grad),
+    dtypes={"T": NUMERIC, "I": INDEX}, samples=_SAMPLES, **_unsorted("unsorted_segment_prod"),
 )
 def unsorted_segment_prod(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -182,12 +178,8 @@ def _extreme_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 
 
 @routine(
-    tf="UnsortedSegmentMax",
-    numpy=_largest,
-    grad=_extreme_grad,
-    dtypes={"T": _ORDERED, "I": INDEX},
-    samples=_FILLED,
-    **_unsorted("unsorted_segment_max"),
+    tf="UnsortedSegmentMax", numpy=_largest, grad=_extreme_grad, dtypes={"T": _ORDERED, "I": INDEX},
+    samples=_FILLED, **_unsorted("unsorted_segment_max"),
 )
 def unsorted_segment_max(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -201,12 +193,8 @@ def unsorted_segment_max(
 
 
 @routine(
-    tf="UnsortedSegmentMin",
-    numpy=_smallest,
-    grad=_extreme_grad,
-    dtypes={"T": _ORDERED, "I": INDEX},
-    samples=_FILLED,
-    **_unsorted("unsorted_segment_min"),
+    tf="UnsortedSegmentMin", numpy=_smallest, grad=_extreme_grad, dtypes={"T": _ORDERED, "I": INDEX},
+    samples=_FILLED, **_unsorted("unsorted_segment_min"),
 )
 def unsorted_segment_min(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -352,20 +340,12 @@ def _bincount(arr: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
 
 
 @composite(
-    tf="Bincount",
-    type=_bincount_type,
-    numpy=_bincount,
-    operands=("size",),
-    partial=("size",),
+    tf="Bincount", type=_bincount_type, numpy=_bincount, operands=("size",), partial=("size",),
     vars={"arr": "int32"},
     requires=lambda arr, weights, size: [ops.in_range(arr, low=0, high=None, of="bincount", operand="arr")],
-    dtypes=FLOATING | {int32, int64},
-    differentiable=(1,),
-    samples=[
-        Sample(indices(7, below=5), real(7), size=4),
-        Sample(indices(2, 3, below=3), real(2, 3), size=5),
-        Sample(indices(4, below=3), real(0), size=3),
-    ],
+    dtypes=FLOATING | {int32, int64}, differentiable=(1,),
+    samples=[Sample(indices(7, below=5), real(7), size=4), Sample(indices(2, 3, below=3), real(2, 3), size=5),
+             Sample(indices(4, below=3), real(0), size=3)],
 )
 def bincount(arr: Any, weights: Any, *, size: int) -> Any:
     """Count how often each number below `size` occurs in `arr`, or sum its `weights` if there are any."""

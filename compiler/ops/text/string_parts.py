@@ -98,11 +98,8 @@ def _reduce_type(x: TensorType, axis: Any, keep_dims: bool, separator: str) -> T
 
 
 @host(
-    tf="ReduceJoin",
-    type=_reduce_type,
-    dtypes=STRINGS,
-    operands={"axis": "reduction_indices"},
-    partial=("axis",),
+    tf="ReduceJoin", type=_reduce_type, dtypes=STRINGS,
+    operands={"axis": "reduction_indices"}, partial=("axis",),
 )
 def reduce_join(inputs: Any, *, axis: Any, keep_dims: bool = False, separator: str = "") -> Any:
     """The strings along `axis` in one, with a `separator` between them.
@@ -127,12 +124,8 @@ def _segment_join_type(x: TensorType, ids: TensorType, num_segments: Any, separa
 
 
 @host(
-    tf="UnsortedSegmentJoin",
-    type=_segment_join_type,
-    vars={"segment_ids": "I"},
-    dtypes={"T": STRINGS, "I": _INDEX},
-    operands=("num_segments",),
-    partial=("num_segments",),
+    tf="UnsortedSegmentJoin", type=_segment_join_type, vars={"segment_ids": "I"},
+    dtypes={"T": STRINGS, "I": _INDEX}, operands=("num_segments",), partial=("num_segments",),
 )
 def unsorted_segment_join(inputs: Any, segment_ids: Any, *, num_segments: Any, separator: str = "") -> Any:
     """The strings of each of `num_segments` segments in one, with a `separator` between them."""

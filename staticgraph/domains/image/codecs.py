@@ -16,20 +16,6 @@ import numpy as np
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.domains.image.deep_png import decode_deep_png
 
-__all__ = [
-    "decode_and_crop_jpeg",
-    "decode_bmp",
-    "decode_gif",
-    "decode_image",
-    "decode_jpeg",
-    "decode_picture",
-    "decode_png",
-    "encode_jpeg",
-    "encode_png",
-    "extract_jpeg_shape",
-    "is_jpeg",
-]
-
 MAX_ELEMENTS = 1 << 29  # of one picture, or of all frames of one: 512 MiB of bytes
 
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}

@@ -15,8 +15,6 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 
-__all__ = ["decode_deep_png"]
-
 _HEADER = struct.Struct(">4sIIBB")  # its name, width, height, bits of a number and type of colour
 _CHECKED = slice(12, 29)  # the header, which a checksum follows
 _PAIRS = {0: 4, 4: 6}  # types of colour, and those whose pixels of 8 bits have as many bytes

@@ -6,29 +6,6 @@ ONNX has names that TensorFlow has too, so these types belong to a package of th
 from staticgraph.formats.tf.messages.message import Message
 from staticgraph.formats.tf.messages.scalars import Enum
 
-__all__ = [
-    "AttributeProto",
-    "DeviceConfigurationProto",
-    "FunctionProto",
-    "GraphProto",
-    "IntIntListEntryProto",
-    "ModelProto",
-    "NodeDeviceConfigurationProto",
-    "NodeProto",
-    "OperatorSetIdProto",
-    "ShardedDimProto",
-    "ShardingSpecProto",
-    "SimpleShardedDimProto",
-    "SparseTensorProto",
-    "StringStringEntryProto",
-    "TensorAnnotation",
-    "TensorProto",
-    "TensorShapeProto",
-    "TrainingInfoProto",
-    "TypeProto",
-    "ValueInfoProto",
-]
-
 
 class _OnnxMessage(Message):
     """A message of the package `onnx`."""

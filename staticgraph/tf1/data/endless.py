@@ -11,8 +11,6 @@ from staticgraph.tf1.data.pipeline import Node
 from staticgraph.tf1.data.selecting import Concatenated, Repeat, Take, Zipped
 from staticgraph.tf1.data.sources import Counter, Numbers
 
-__all__ = ["is_endless"]
-
 
 def is_endless(node: Node) -> bool:
     """Return if a pipeline certainly gives elements for ever.

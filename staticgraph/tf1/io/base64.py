@@ -7,8 +7,6 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["decode_base64", "encode_base64"]
-
 
 def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
     """Strings in base64, with `-` and `_` for `+` and `/`; with `pad`, filled up with `=`.

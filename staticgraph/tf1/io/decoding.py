@@ -13,8 +13,6 @@ from staticgraph.compiler.graph.dtypes import as_dtype, string
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["decode_compressed", "decode_csv", "decode_raw"]
-
 
 def decode_raw(
     input_bytes: Any = None,

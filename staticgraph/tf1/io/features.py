@@ -9,8 +9,6 @@ from staticgraph.compiler.graph.dtypes import as_dtype, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import Shape, as_shape, shape_text
 
-__all__ = ["FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature"]
-
 
 class FixedLenFeature(NamedTuple):
     """As many values as `shape` has places, of float32, int64 or string; gives a dense tensor.

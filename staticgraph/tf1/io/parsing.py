@@ -41,13 +41,6 @@ from staticgraph.tf1.io.features import (
     with_unknown_length,
 )
 
-__all__ = [
-    "parse_example",
-    "parse_sequence_example",
-    "parse_single_example",
-    "parse_single_sequence_example",
-]
-
 Features = Mapping[str, Any] | None
 Read = dict[str, Any]
 

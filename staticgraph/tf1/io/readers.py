@@ -23,15 +23,6 @@ from staticgraph.tf1.io.file_records import fixed_records, line_without_end, ope
 from staticgraph.tf1.io.tf_record import TFRecordOptions, tf_record_iterator
 from staticgraph.tf1.queue.base import QueueBase
 
-__all__ = [
-    "FixedLengthRecordReader",
-    "IdentityReader",
-    "ReaderBase",
-    "TFRecordReader",
-    "TextLineReader",
-    "WholeFileReader",
-]
-
 Record = tuple[bytes, bytes]  # key and value
 
 

@@ -15,8 +15,6 @@ from staticgraph.formats.tf.messages.tensors import content_proto
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
 from staticgraph.tf1.io.tensors import parsed
 
-__all__ = ["deserialize_many_sparse", "serialize_many_sparse", "serialize_sparse"]
-
 
 def _strings(indices: np.ndarray, values: np.ndarray, dense_shape: np.ndarray, dtype: DType) -> list[bytes]:
     parts = (indices, int64), (values, dtype), (dense_shape, int64)

@@ -19,8 +19,6 @@ from staticgraph.formats.tf.messages.types import dtype_of
 
 _MOST = 1 << 31  # elements
 
-__all__ = ["parse_tensor", "serialize_tensor"]
-
 
 @host(tf="SerializeTensor", type=lambda x, dtype: TensorType(string, ()))
 def serialize_tensor_op(tensor: Any, *, dtype: DType) -> Any:

@@ -18,8 +18,6 @@ from staticgraph.compiler.graph.errors import DataLossError, NotFoundError, misu
 from staticgraph.formats.tf.tensor_bundle.crc32c import masked_crc32c
 from staticgraph.runtime.disk.atomic import writing
 
-__all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
-
 _GROWTH = 1032  # bytes that a byte of zlib can become
 _CHUNK = 1 << 20  # bytes that are read at once: a length in a file is not believed before they are there
 

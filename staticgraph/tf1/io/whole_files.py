@@ -12,8 +12,6 @@ from staticgraph.compiler.ops import kinds
 from staticgraph.runtime.disk import atomic
 from staticgraph.tf1.io.file_records import matching, open_bytes
 
-__all__ = ["matching_files", "read_file", "write_file"]
-
 _STRING = frozenset({string})
 
 

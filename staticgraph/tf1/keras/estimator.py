@@ -16,8 +16,6 @@ from staticgraph.tf1.keras.engine.structure import listed
 from staticgraph.tf1.keras.models import clone_model, load_model
 from staticgraph.tf1.keras.optimizers.native import NativeOptimizer
 
-__all__ = ["model_to_estimator"]
-
 
 def model_to_estimator(
     keras_model: Any = None,

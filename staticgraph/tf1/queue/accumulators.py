@@ -19,8 +19,6 @@ from staticgraph.runtime.state.resources import resources
 from staticgraph.tf1.queue.base import Shared
 from staticgraph.tf1.queue.sums import DenseSum, SparseSum, Sum
 
-__all__ = ["ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseConditionalAccumulator"]
-
 _REDUCTIONS = ("MEAN", "SUM")
 _STEP = {"step": "int64"}
 

@@ -30,8 +30,6 @@ from staticgraph.runtime.state.resources import resources
 from staticgraph.tf1.queue.contents import Contents
 from staticgraph.tf1.queue.elements import Element, Elements, InOrder, stacked
 
-__all__ = ["QueueBase"]
-
 
 class Shared:
     """Owner of the contents of queues: a single queue, or all queues of a graph that share a name."""

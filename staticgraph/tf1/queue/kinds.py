@@ -11,8 +11,6 @@ from staticgraph.random_numbers.integers import seeds_of
 from staticgraph.tf1.queue.base import QueueBase, listed_shapes
 from staticgraph.tf1.queue.elements import AtRandom, ByPriority, Elements, padded
 
-__all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"]
-
 
 class FIFOQueue(QueueBase):
     """A queue whose elements leave in the order in which they came.

@@ -12,8 +12,6 @@ from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.support.forks import brief
 from staticgraph.runtime.state.resources import wait, waiting
 
-__all__ = ["DenseSum", "SparseSum", "Sum"]
-
 Parts = tuple[np.ndarray, ...]
 
 

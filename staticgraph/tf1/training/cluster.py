@@ -16,9 +16,6 @@ from staticgraph.distribute.world import join_group, launched, rank
 from staticgraph.formats.tf.log import log
 from staticgraph.train.optimizers.exchange import set_for_all
 
-__all__ = ["ClusterSpec", "Server", "replica_device_setter"]
-
-
 ASYNCHRONOUS = (
     "parameter servers that take gradients at any time are not supported: the results would depend on which "
     "process is faster"

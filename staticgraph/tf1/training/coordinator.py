@@ -14,8 +14,6 @@ from staticgraph.compiler.graph.errors import OutOfRangeError, misuse
 from staticgraph.compiler.support.forks import brief
 from staticgraph.formats.tf.log import log
 
-__all__ = ["Coordinator", "LooperThread"]
-
 _LONGEST_PAUSE = 0.1  # seconds until `join` looks again whether the threads ended by themselves
 
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]

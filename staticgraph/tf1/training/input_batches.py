@@ -25,17 +25,6 @@ from staticgraph.tf1.io.sparse_tensors import deserialize_many_sparse, serialize
 from staticgraph.tf1.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from staticgraph.tf1.training.queue_runner import QueueRunner, add_queue_runner
 
-__all__ = [
-    "batch",
-    "batch_join",
-    "maybe_batch",
-    "maybe_batch_join",
-    "maybe_shuffle_batch",
-    "maybe_shuffle_batch_join",
-    "shuffle_batch",
-    "shuffle_batch_join",
-]
-
 Shuffle = tuple[int, int | None]  # how many elements are kept for a random choice, and a seed
 
 

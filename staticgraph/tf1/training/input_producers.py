@@ -24,15 +24,6 @@ from staticgraph.tf1.io.whole_files import matching_files
 from staticgraph.tf1.queue import FIFOQueue
 from staticgraph.tf1.training.queue_runner import QueueRunner, add_queue_runner
 
-__all__ = [
-    "input_producer",
-    "limit_epochs",
-    "match_filenames_once",
-    "range_input_producer",
-    "slice_input_producer",
-    "string_input_producer",
-]
-
 # So many operations more TensorFlow makes to compare the number of strings with 0.
 _LENGTH_COMPARED = 6
 

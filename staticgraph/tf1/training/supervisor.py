@@ -28,8 +28,6 @@ from staticgraph.tf1.training.supervisor_threads import CheckpointThread, StepCo
 from staticgraph.train.step_count import get_global_step
 from staticgraph.train.step_count import global_step as read_global_step
 
-__all__ = ["Supervisor", "basic_train_loop"]
-
 _USE_DEFAULT: Final[Any] = 0
 
 

@@ -17,8 +17,6 @@ from staticgraph.distribute.world import size
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.training.hooks.run_hook import SessionRunHook
 
-__all__ = ["SyncReplicasOptimizer"]
-
 
 class SyncReplicasOptimizer(Optimizer):
     """An optimizer that applies the mean of the gradients of all workers, which take each step together.

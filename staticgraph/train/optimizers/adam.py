@@ -13,8 +13,6 @@ from staticgraph.state.variables import Variable
 from staticgraph.train.optimizers import rules
 from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer, in_dtype_of
 
-__all__ = ["AdamOptimizer"]
-
 
 class AdamOptimizer(RuleOptimizer):
     """Moving averages `m` of gradients and `v` of their

@@ -11,8 +11,6 @@ from staticgraph.state.initializers import Constant, Ones, Zeros
 from staticgraph.train.optimizers import rules
 from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
 
-__all__ = ["AdadeltaOptimizer", "AdagradOptimizer", "RMSPropOptimizer"]
-
 
 class AdagradOptimizer(RuleOptimizer):
     """`accumulator += gradient ** 2; variable -= learning_rate * gradient / sqrt(accumulator)`.

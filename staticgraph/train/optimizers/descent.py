@@ -8,8 +8,6 @@ from typing import Any
 from staticgraph.train.optimizers import rules
 from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
 
-__all__ = ["GradientDescentOptimizer", "MomentumOptimizer"]
-
 
 class GradientDescentOptimizer(RuleOptimizer):
     """`variable -= learning_rate * gradient`.

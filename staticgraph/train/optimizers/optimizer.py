@@ -30,8 +30,6 @@ from staticgraph.state.variable_lists import trainable_variables
 from staticgraph.state.variables import Variable, place_slot
 from staticgraph.train.optimizers.exchange import exchanged
 
-__all__ = ["Optimizer"]
-
 Gradient = Tensor | IndexedSlices
 
 

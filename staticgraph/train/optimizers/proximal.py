@@ -15,13 +15,6 @@ from staticgraph.train.optimizers import rules
 from staticgraph.train.optimizers.adaptive import AdagradOptimizer
 from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
 
-__all__ = [
-    "AdagradDAOptimizer",
-    "FtrlOptimizer",
-    "ProximalAdagradOptimizer",
-    "ProximalGradientDescentOptimizer",
-]
-
 
 class ProximalGradientDescentOptimizer(RuleOptimizer):
     """Gradient descent with penalties: weights that the l1 penalty outweighs are exactly zero."""

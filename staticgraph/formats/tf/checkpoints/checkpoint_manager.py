@@ -19,8 +19,6 @@ from staticgraph.formats.tf.checkpoints.checkpoint_state import (
 from staticgraph.formats.tf.checkpoints.object_checkpoint import Checkpoint
 from staticgraph.formats.tf.checkpoints.object_status import session_of
 
-__all__ = ["CheckpointManager"]
-
 
 class CheckpointManager:
     """The checkpoints of a `Checkpoint` in one folder, of which the last few are kept.

@@ -25,15 +25,6 @@ from staticgraph.runtime.files.values import owned
 from staticgraph.state.variable_lists import global_variables, trainable_variables
 from staticgraph.state.variables import Variable, parts_of
 
-__all__ = [
-    "NewCheckpointReader",
-    "init_from_checkpoint",
-    "list_variables",
-    "load_checkpoint",
-    "load_variable",
-    "warm_start",
-]
-
 _WEIGHTS = "weights.safetensors"
 
 

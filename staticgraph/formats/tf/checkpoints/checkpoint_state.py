@@ -22,16 +22,6 @@ from staticgraph.formats.tf.messages.checkpoint import CheckpointState
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.checkpoint import checkpoint_file
 
-__all__ = [
-    "CheckpointState",
-    "checkpoint_exists",
-    "get_checkpoint_mtimes",
-    "get_checkpoint_state",
-    "latest_checkpoint",
-    "remove_checkpoint",
-    "update_checkpoint_state",
-]
-
 _log = logging.getLogger("staticgraph")
 
 

@@ -22,8 +22,6 @@ from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.formats.tf.meta_graph.collections import read_collections
 from staticgraph.runtime.files.parts import Part, Parts, Saved
 
-__all__ = ["import_meta_graph", "read_meta_graph_file"]
-
 
 def import_meta_graph(
     meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from staticgraph.formats.tf.checkpoints.checkpoint_state import latest_checkpoint
 from staticgraph.formats.tf.log import log
 
-__all__ = ["checkpoints_iterator"]
-
 
 def checkpoints_iterator(
     checkpoint_dir: str,

@@ -29,8 +29,6 @@ from staticgraph.formats.tf.tensor_bundle import tensors_of, write_bundle
 from staticgraph.runtime.files.values import collect
 from staticgraph.state.variables import Variable
 
-__all__ = ["Checkpoint"]
-
 _PRIVATE = {"_save_counter", "_counted"}  # attributes of a Checkpoint that its user did not set
 
 

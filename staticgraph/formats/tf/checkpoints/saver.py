@@ -36,8 +36,6 @@ from staticgraph.runtime.files.values import collect
 from staticgraph.runtime.session import Session
 from staticgraph.state.variables import SaveSliceInfo
 
-__all__ = ["Saver"]
-
 _V2 = SaverDef.CheckpointFormatVersion.Value("V2")  # how TensorFlow is to read checkpoints
 
 

@@ -15,8 +15,6 @@ from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.runtime.disk.atomic import write_file
 
-__all__ = ["as_meta_graph_def", "read_graph", "write_graph"]
-
 
 def write_graph(graph_or_graph_def: Graph | GraphDef, logdir: Any, name: str, as_text: bool = True) -> str:
     """Write a graph to the file `name` in a folder, which is made where needed; the path of the file.

@@ -2,8 +2,6 @@
 
 from staticgraph.formats.tf.messages.message import Message
 
-__all__ = ["TrackableObjectGraph"]
-
 
 class TrackableObjectGraph(Message):
     """All objects; the first one is the root."""

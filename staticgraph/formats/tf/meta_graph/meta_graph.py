@@ -16,12 +16,6 @@ from staticgraph.formats.tf.meta_graph.collections import fill_collections
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.parts import Saved
 
-__all__ = [
-    "export_meta_graph",
-    "meta_graph",
-    "write_meta_graph_file",
-]
-
 _VERSION = "1.15.5"
 
 

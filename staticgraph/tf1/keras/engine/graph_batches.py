@@ -16,8 +16,6 @@ from staticgraph.tf1.data.iterators import Iterator as ElementIterator
 from staticgraph.tf1.keras import state
 from staticgraph.tf1.keras.engine.data import Batch
 
-__all__ = ["GraphBatches", "computed", "is_of_graph"]
-
 
 def is_of_graph(x: Any) -> bool:
     """Return if `x` is a dataset, an iterator of one, or made of tensors alone."""

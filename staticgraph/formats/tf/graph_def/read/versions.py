@@ -7,8 +7,6 @@ from staticgraph.formats.tf.graph_def.export import PRODUCER, VERSION
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from staticgraph.formats.tf.messages.graph import GraphDef
 
-__all__ = ["take_versions"]
-
 
 def take_versions(graph: Graph, graph_def: GraphDef) -> None:
     """Note the versions of a GraphDef that is imported into a graph. A producer of 0 says nothing.
