@@ -41,7 +41,7 @@ from staticgraph.differentiation.formulas import (
 from staticgraph.differentiation.gradient_functions import (
     call,
     gradient_function,
-    other_op,
+    op_of_type,
     overridden_inputs,
 )
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, source
@@ -185,7 +185,7 @@ class Backward:
             return made
 
     def _made(self, op: Operation, gs: list[Tensor | None], wanted: list[int]) -> Sequence[Tensor | None]:
-        if (other := other_op(op)) is not None:
+        if op.gradient is not None and (other := op_of_type(op.gradient)) is not None:
             return by_other_formula(op, gs, other)
         made = None
         if op.definition.name not in ONE_NODE and has_formula(op):

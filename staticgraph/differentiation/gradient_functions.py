@@ -54,23 +54,21 @@ def overridden_inputs(op: Operation) -> Sequence[int] | None:
     name = registered_name(op)
     if name is None:
         return None
-    if name in registered:
-        flows = registered[name] is not None
-    else:
-        flows = (other := op_of_type(name)) is None or other.differentiable is not False
-    return range(len(op.tensors)) if flows else ()
+    other = op_of_type(name)
+    stops = registered.get(name, name) is None or (other is not None and other.differentiable is False)
+    return () if stops else range(len(op.tensors))
 
 
 def op_of_type(name: str) -> OpDef | None:
-    """Return the op of a type of TensorFlow's, whose gradient an operation of another type may have."""
+    """Return the op of a type of TensorFlow's, whose gradient an operation of another type may have.
+
+    None if a function is registered by that name, or no such type has a gradient.
+    """
+    if name in registered:
+        return None
     alike = [definition for definition in OPS.values() if definition.tf == name]
     with_formula = (definition for definition in alike if definition.grad is not None)
     return next(with_formula, next((each for each in alike if each.differentiable is False), None))
-
-
-def other_op(op: Operation) -> OpDef | None:
-    """Return the op whose gradient `op` was given by name, None if it was given another or none."""
-    return op_of_type(op.gradient) if op.gradient is not None and op.gradient not in registered else None
 
 
 def gradient_function(op: Operation) -> GradientFunction | None:
@@ -83,7 +81,7 @@ def gradient_function(op: Operation) -> GradientFunction | None:
     if found is not None:
         return found
     name = registered_name(op)
-    if name is not None and other_op(op) is None:
+    if name is not None and op_of_type(name) is None:
         return lambda cotangents: registered_gradient(op, name, cotangents)
     if op.definition.name == "custom_gradient" and not is_traced(op):
         text = f"{op.name} ({op.type}) has a gradient that is a Python function, and files do not hold those"

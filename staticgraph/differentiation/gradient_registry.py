@@ -93,7 +93,7 @@ def _register(name: str, f: Callable[..., Any] | None) -> None:
 def _wrapped(op: Operation, name: str, op_name: str) -> Any:
     """Return the outputs of `op`, an operation in a body, with the gradient that is registered as `name`."""
     real = [y for y in op.outputs if y.dtype.is_differentiable]
-    other = op_of_type(name) if name not in registered else None
+    other = op_of_type(name)
     if not real:
         outputs = op.outputs
     elif other is not None:

@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 
 import staticgraph as sg
 from tests.page.browser import until
-from tests.viz.graphs import tangle, training
+from tests.viz.graphs import scaled_training, tangle, training
 
 BOXES = "return [...document.querySelectorAll('.box > .title')].map(text => text.textContent)"
 CLICK = """
@@ -80,7 +80,7 @@ def test_a_click_on_a_kernel_tells_of_it(browse):
 
 
 def test_a_stage_differs_from_another_by_what_things_mean(browse):
-    run = browse(sg.show(training()))
+    run = browse(sg.show(scaled_training()))
     differs = run(
         f"{CLICK} const compare = document.getElementById('compare'); compare.value = '1';"
         f"compare.dispatchEvent(new Event('change')); click('#stages button', 'simplify'); {PANEL}"

@@ -7,7 +7,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.stages import STAGES
-from tests.viz.graphs import chain, training
+from tests.viz.graphs import chain, scaled_training, training
 
 
 def mlp():
@@ -25,7 +25,7 @@ def leaves(stage):
 
 
 def test_the_stages_of_a_run():
-    data = sg.show(training()).data
+    data = sg.show(scaled_training()).data
     assert [stage["name"] for stage in data["stages"]] == ["user", "step", "expand", "simplify", "fused"]
     assert json.loads(json.dumps(data)) is not None
 
@@ -35,7 +35,7 @@ def test_passes_that_change_nothing_are_not_shown():
 
 
 def test_every_stage_of_the_compiler_is_told():
-    told = sg.show(training()).data["compile"]
+    told = sg.show(scaled_training()).data["compile"]
     assert [stage["name"] for stage in told] == [stage.name for stage in STAGES]
     by_name = {stage["name"]: stage for stage in told}
     assert all(by_name[name]["changed"] for name in ("capture", "simplify", "print_llvm"))

@@ -21,7 +21,16 @@ def layer() -> sg.Tensor:
 
 def training() -> list:
     """A loss and a step that changes the variables of `layer`."""
-    loss = sg.reduce_mean(layer(), name="loss")
+    return _trained(layer())
+
+
+def scaled_training() -> list:
+    """The same of a tenth of the layer: rules make a product of the quotient."""
+    return _trained(layer() / 10.0)
+
+
+def _trained(y: sg.Tensor) -> list:
+    loss = sg.reduce_mean(y, name="loss")
     return [loss, sg.train.GradientDescentOptimizer(0.5).minimize(loss)]
 
 
