@@ -249,11 +249,12 @@ def _code_of_init(count: int) -> CodeType:
 
     A loop over the fields takes twice the time, and arguments that are left out or named three times.
     """
-    each = range(count)  # digits: Python sorts the cells of a function by name
+    puts = [f"put_{n}" for n in range(count)]  # digits: Python sorts the cells of a function by name
+    values = [f"value_{n}" for n in range(count)]
     lines = [
-        f"def make({', '.join(f'put_{n}' for n in each)}):",
-        f"    def __init__(self, {', '.join(f'value_{n}' for n in each)}):",
-        *(f"        put_{n}(self, value_{n})" for n in each),
+        f"def make({', '.join(puts)}):",
+        f"    def __init__(self, {', '.join(values)}):",
+        *map("        {}(self, {})".format, puts, values),
     ]
     make = compile("\n".join(lines), __file__, "exec").co_consts[0]
     return next(part for part in make.co_consts if part.__class__ is CodeType)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidFileError, misuse
-from staticgraph.runtime.files.arrays import npz
 from staticgraph.runtime.files.mapped import read_mapped
 
 _GZIP = b"\x1f\x8b"  # begins each file that gzip has compressed
@@ -32,6 +31,7 @@ def read_npz(path: str | os.PathLike[str], names: tuple[str, ...]) -> list[np.nd
             such a file once as arrays of numbers, padded with `pad_sequences`, in a trusted place.
         NotFoundError: There is no such file.
     """
+    from staticgraph.runtime.files.arrays import npz  # most programs have data of their own
 
     def take(data: memoryview) -> list[np.ndarray]:
         found = npz.read(data, names, _GROWTH)
