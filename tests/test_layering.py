@@ -56,11 +56,8 @@ FOR_ALL = (
     "compiler.stages",
     "compiler.machine",
     "compiler.graph.sizes",
-    "compiler.graph.open_sizes.bounded",
-    "compiler.graph.open_sizes.data",
-    "compiler.graph.open_sizes.names",
-    "compiler.graph.open_sizes.symbols",
-    "compiler.graph.open_sizes.undecided",
+    "compiler.graph.open_sizes",
+    "compiler.graph.size_contexts",
 )
 
 # Third-party packages, and which packages may import them.

@@ -16,7 +16,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.opdef import METHODS, OPS
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 from staticgraph.namespaces.public_names import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,7 +81,7 @@ def put(self, name, value):
     dict.__setitem__(self, name, value)
 LazyTable.__setitem__ = put
 from staticgraph.compiler.graph.opdef import METHODS, OPS, PRIMITIVE_OPS
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 from staticgraph.formats.tf.graph_def.export import EXCEPTIONS
 from staticgraph.formats.tf.graph_def.nodes import READERS
 from staticgraph.formats.tf.messages.fields import TYPES

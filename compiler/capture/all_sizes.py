@@ -14,8 +14,8 @@ from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import NeedsFeeds
 from staticgraph.compiler.graph.errors import GraphError, OpError
-from staticgraph.compiler.graph.open_sizes.symbols import linear, symbols
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.compiler.graph.open_sizes import linear, symbols
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import MOST, NOMINAL, evaluate
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass

@@ -23,8 +23,8 @@ import numpy as np
 from staticgraph.compiler.capture.guards import Guard, as_one, known_after, known_from
 from staticgraph.compiler.capture.step import SHORT
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.open_sizes.symbols import linear, replaced, symbols
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.compiler.graph.open_sizes import linear, replaced, symbols
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, evaluate, is_open, symbol
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass, replace

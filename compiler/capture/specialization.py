@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from staticgraph.compiler.capture.guards import Answers, Guard
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
+from staticgraph.compiler.graph.size_contexts import Undecided, answering
 from staticgraph.compiler.graph.sizes import proven
 from staticgraph.compiler.support.dataclass import dataclass
 

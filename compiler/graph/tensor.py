@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.opdef import METHODS, OpDef
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 
 if TYPE_CHECKING:
     from staticgraph.compiler.graph.operators import TensorLike

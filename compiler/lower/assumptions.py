@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering, current_answer
+from staticgraph.compiler.graph.size_contexts import Undecided, answering, current_answer
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
 
 _ASSUMED: ContextVar[tuple[Size, ...]] = ContextVar("assumed", default=())

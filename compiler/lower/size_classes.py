@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.open_sizes.bounded import bounded_symbol
+from staticgraph.compiler.graph.open_sizes import bounded_symbol
 from staticgraph.compiler.graph.sizes import AnySize, Size, made
 from staticgraph.compiler.kernel.expr import (
     Const,

@@ -32,7 +32,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.state.variables import VariableStore
 from staticgraph.runtime.switches import Settings

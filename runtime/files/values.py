@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.runtime.files.parts import Parts, Saved, operations_of, type_of
-from staticgraph.runtime.memory.aligned import empty
+from staticgraph.runtime.memory import empty
 from staticgraph.runtime.state.variables import VariableStore
 
 

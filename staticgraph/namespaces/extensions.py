@@ -6,7 +6,7 @@ They are imported when a name is first used. A file of a graph only chooses amon
 from __future__ import annotations
 
 from staticgraph.compiler.graph.opdef import METHODS, OPS
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 
 _TOP = "staticgraph"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import TOLD, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 from staticgraph.compiler.support.nearest import nearest
 
 # What others call it, in small letters, and what it is here: a public name, or words.

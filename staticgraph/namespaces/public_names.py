@@ -33,7 +33,7 @@ NAMES = {
     "staticgraph.building.interactive_session": "InteractiveSession",
     "staticgraph.building.options": "options",
     "staticgraph.building.script_ops": "numpy_function py_func py_function",
-    "staticgraph.compiler.graph.recording.conversions": "register_tensor_conversion_function",
+    "staticgraph.compiler.graph.recording.calls": "register_tensor_conversion_function",
     "staticgraph.control_flow.branches": "case cond switch_case",
     "staticgraph.control_flow.functional": "foldl foldr map_fn scan",
     "staticgraph.control_flow.loops": "while_loop",

@@ -24,7 +24,7 @@ from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.open_sizes.data import to_data
+from staticgraph.compiler.graph.open_sizes import to_data
 from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same_shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.cpu import backend
