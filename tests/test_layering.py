@@ -98,7 +98,7 @@ SHELVES = {
     "staticgraph.tf1",
 }
 # Shelves of the public package, and the shelves that each may import. The rooms beside them are the core,
-# which imports none: it reaches a shelf by name alone, through `staticgraph/namespaces/extensions.py`.
+# which imports none: it reaches a shelf by name alone, through `staticgraph/namespaces/public_names.py`.
 ABOVE_CORE = {
     "staticgraph.formats": "",
     "staticgraph.tf1": "staticgraph.formats",

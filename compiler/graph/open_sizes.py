@@ -152,26 +152,3 @@ def _atom_of(data: Any) -> Atom:
         case ["min", inner, int(most)] if isinstance(size := of_data(inner), Size):
             return AtMost(size, most)
     raise ValueError("a size consists of names, quotients and sizes that are at least 1")
-
-
-class BoundedName(str):
-    """The name of a symbol with its greatest value."""
-
-    __slots__ = ("most",)
-    most: int
-
-
-def bounded_symbol(name: str, most: int) -> Any:
-    """Return the size that a name stands for: 0 to `most`.
-
-    Args:
-        name: The name; another greatest value needs another one.
-        most: The greatest value.
-
-    >>> from staticgraph.compiler.graph.sizes import bounds
-    >>> bounds(bounded_symbol("columns", 9) * 16 + 32)
-    (32, 176)
-    """
-    bounded = BoundedName(name)
-    bounded.most = most
-    return Size({(bounded,): 1})

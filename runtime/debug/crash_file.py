@@ -34,10 +34,9 @@ from staticgraph.runtime.failures.crash_dump import KeptRun
 from staticgraph.runtime.files import container, graph_file, graph_json
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.files.attributes import decode_strings, encode
+from staticgraph.runtime.files.attributes import Kinds, check, decode_strings, encode, fields, items, parse
 from staticgraph.runtime.files.container import read_mapped
 from staticgraph.runtime.files.graph_file import GRAPH, WEIGHTS
-from staticgraph.runtime.files.strict_json import Kinds, check, fields, items, parse
 from staticgraph.runtime.files.values import owned
 from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.session import Session

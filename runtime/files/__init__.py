@@ -2,7 +2,7 @@
 
 * `container`: several members in one mapped file, every byte checked, with a manifest
 * `arrays`: files of arrays, for other programs too; `code`: machine code in a file
-* `strict_json`, `attributes`, `graph_json`: operations as JSON, from a closed set of types
+* `attributes`, `graph_json`: operations as JSON, from a closed set of types
 * `signature`: functions of a file: named inputs and outputs, and what they need
 * `values`: values of variables into a file and out of it
 * `graph_file`: a saved graph; `loaded`: what it is after loading; `summary`: what is in it, without loading

@@ -26,7 +26,7 @@ from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import DataLossError, InvalidFileError, NotFoundError, misuse
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.disk.atomic import write_file
-from staticgraph.runtime.files.strict_json import Kinds, check, dump, fields, parse
+from staticgraph.runtime.files.attributes import Kinds, check, dump, fields, parse
 
 # Grows when an older version could not read the file any more. All that were ever released stay readable:
 # tests/saved holds files of each.

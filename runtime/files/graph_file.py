@@ -32,10 +32,17 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.files import container, graph_json
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.files.attributes import decode_strings, encode, encode_type, type_of
+from staticgraph.runtime.files.attributes import (
+    Kinds,
+    check,
+    decode_strings,
+    encode,
+    encode_type,
+    fields,
+    type_of,
+)
 from staticgraph.runtime.files.container import cut_short
 from staticgraph.runtime.files.signature import STRUCTURES, BoundFunction, InputShapes, operations_of
-from staticgraph.runtime.files.strict_json import Kinds, check, fields
 from staticgraph.runtime.files.values import collect, owned, shared
 from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.session import Session

@@ -33,8 +33,17 @@ from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.recording.restore import Recorded, restorable_name, restore
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.runtime.files.attributes import decode, encode, encode_type, type_of
-from staticgraph.runtime.files.strict_json import check, dump, fields, items, parse
+from staticgraph.runtime.files.attributes import (
+    check,
+    decode,
+    dump,
+    encode,
+    encode_type,
+    fields,
+    items,
+    parse,
+    type_of,
+)
 
 _REQUIRED = {"name": (str,), "op": (str,), "outputs": (list,)}
 _OPTIONAL = {

@@ -63,7 +63,7 @@ class SaveSliceInfo:
     @property
     def part(self) -> Part:
         """The place as files have it."""
-        from staticgraph.runtime.files.parts import Part  # few variables are parts
+        from staticgraph.runtime.files.values import Part  # few variables are parts
 
         return Part.of(self.full_shape, self.var_offset, self.var_shape)
 
@@ -77,7 +77,7 @@ _SaveSliceInfo = SaveSliceInfo
 
 # To type checkers a variable is a tensor: it has the operators and methods, and goes where tensors go.
 if TYPE_CHECKING:
-    from staticgraph.runtime.files.parts import Part
+    from staticgraph.runtime.files.values import Part
 
     _Base = Tensor
 else:

@@ -18,8 +18,7 @@ from staticgraph.compiler.graph.open_sizes import linear, of_data, to_data
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.runtime.files.attributes import type_of
-from staticgraph.runtime.files.strict_json import Kinds, check, fields, items
+from staticgraph.runtime.files.attributes import Kinds, check, fields, items, type_of
 
 _DEEPEST = 64  # quotients of quotients, as of a deep net that halves its pictures
 _MOST_PARTS = 1 << 14  # of one size

@@ -10,9 +10,8 @@ from collections.abc import Collection
 
 from staticgraph.draw.model import Drawing
 from staticgraph.draw.outline.blocks import with_blocks_once
-from staticgraph.draw.outline.calls import with_calls_closed
+from staticgraph.draw.outline.closed import with_calls_closed, with_optimizers_closed
 from staticgraph.draw.outline.labels import with_changes_told, with_parameters_told
-from staticgraph.draw.outline.optimizers import with_optimizers_closed
 from staticgraph.draw.outline.sources import with_stubs, with_weights_inside
 
 
