@@ -111,3 +111,17 @@ def naming() -> Iterator[SizeNames]:
         yield names
     finally:
         _NAMES.reset(token)
+
+
+_ASSUMED: ContextVar[tuple[Any, ...]] = ContextVar("assumed", default=())
+assumptions = _ASSUMED.get  # the open sizes that are at least 1 here
+
+
+@contextmanager
+def assuming(sizes: tuple[Any, ...]) -> Iterator[None]:
+    """Let these open sizes be the `assumptions` inside the `with`."""
+    token = _ASSUMED.set(sizes)
+    try:
+        yield
+    finally:
+        _ASSUMED.reset(token)
