@@ -22,12 +22,11 @@ from staticgraph.building.framework import (
 from staticgraph.building.inputs import convert_to_tensor, group
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.checks.arguments import text_of
-from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import FLOATING, DType
 from staticgraph.compiler.graph.errors import GradientError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.recording.op_count import count_more
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
 from staticgraph.differentiation.gradients import gradients, no_gradients_error
 from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
