@@ -29,8 +29,7 @@ from staticgraph.compiler.kernel.indices.in_bounds import in_bounds
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import Nest, place
 from staticgraph.compiler.kernel.schedule_cpu import share_out
-from staticgraph.compiler.kernel.schedule_cpu.parallelize import Chunked, chunked
-from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.kernel.schedule_cpu.schedule import Chunked, chunked, schedule
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
 from staticgraph.compiler.kernel.stmt import (
     Buffer,

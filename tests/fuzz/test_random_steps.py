@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import staticgraph as sg
 from staticgraph.compiler import kernel_codes
-from staticgraph.compiler.codegen.gemm import grid as contraction_grid
+from staticgraph.compiler.codegen.gemm import chunks as contraction_grid
 from staticgraph.compiler.codegen.gemm import pack as contraction_pack
 from staticgraph.compiler.codegen.gemm import packed_operands
 from staticgraph.compiler.codegen.gemm import plan as contraction_plan

@@ -13,8 +13,8 @@ from staticgraph.compiler.capture.step import CaptureRequest, Step
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
 from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.gpu.compile_open import compile_gpu_open
-from staticgraph.compiler.graph.open_sizes.undecided import answering
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.size_contexts import answering
 from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.cuda.nvrtc import ARCHITECTURES

@@ -12,7 +12,7 @@ from staticgraph.compiler.kernel.expr import Expr, Index, Load
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.primitives import instructions
 from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
-from staticgraph.compiler.kernel.primitives.primitive import FUNCTION, Approximation, Primitive, Texts
+from staticgraph.compiler.kernel.primitives.instructions import FUNCTION, Approximation, Primitive, Texts
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from staticgraph.compiler.kernel.verify import verify
 from tests.codegen.native import loaded, run, stored

@@ -18,7 +18,7 @@ from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.store import DeviceStore
-from staticgraph.runtime.memory.aligned import from_storage, to_storage
+from staticgraph.runtime.memory import from_storage, to_storage
 from tests.gpu.running import SCHEDULES
 from tests.ops.harness import TESTED, Build, Use, as_tuple, assert_same, dtype_choices, uses
 

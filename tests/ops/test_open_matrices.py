@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.opdef import OpDef
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
+from staticgraph.compiler.graph.size_contexts import Undecided, answering
 from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Index, Load, number

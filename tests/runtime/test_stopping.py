@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.llvm import control_flow as llvm_stop
+from staticgraph.compiler.codegen.llvm import step_function as llvm_stop
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.lower import in_place
 from staticgraph.runtime.cpu.backend import CpuBackend

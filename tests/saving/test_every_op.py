@@ -21,7 +21,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import InvalidFileError, SaveError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
-from staticgraph.runtime.files.allowed import refusal
+from staticgraph.runtime.files.graph_json import refusal
 from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from staticgraph.runtime.session import Session
 from staticgraph.saved.saving import save

@@ -16,7 +16,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidFileError, NoCompileError, SaveError
-from staticgraph.runtime.files import archive
+from staticgraph.runtime.files import container
 from staticgraph.runtime.files.code import cpu as kernels
 from tests.saving.test_kernels import HOST, ROOT, rewritten
 
@@ -278,5 +278,5 @@ def test_random_changes_of_the_sizes_are_refused_or_told(tmp_path: Path):
 
 def test_the_record_of_a_program_is_small(tmp_path: Path):
     net(tmp_path / "net.sg")
-    head, _ = kernels._parts(archive.unpack(memoryview((tmp_path / "net.sg").read_bytes()))[HOST])
+    head, _ = kernels._parts(container.unpack(memoryview((tmp_path / "net.sg").read_bytes()))[HOST])
     assert max(len(json.dumps(program)) for program in head["programs"]) < 8000

@@ -7,7 +7,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import GraphGrowthWarning
-from staticgraph.runtime.profiling.growth import MANY
+from staticgraph.runtime.reports.growth import MANY
 
 
 def warned(work) -> list[warnings.WarningMessage]:
