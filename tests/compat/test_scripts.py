@@ -1,6 +1,6 @@
 """Whole scripts of TF1, in the manners of tutorials and of programs: each prints what TensorFlow prints.
 
-`outputs.json` holds what TensorFlow 1.15.5 printed, recorded by `tools/record_scripts.py`. Words must be
+`outputs.json` holds what TensorFlow 1.15.5 printed, recorded by `tools/record/scripts.py`. Words must be
 equal, numbers as near as rounding and the order of sums allow.
 """
 
