@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from record_scripts import scripts
 
 import staticgraph as sg
 from staticgraph.tf1.drop_in.runner import run_script
+from tools.record.scripts import scripts
 
 FOLDER = Path(__file__).parent
 OUTPUTS = json.loads((FOLDER / "outputs.json").read_text())
