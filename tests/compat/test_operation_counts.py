@@ -1,6 +1,6 @@
 """With a graph seed alone, weights are those of TensorFlow 1.15, whose seeds are numbers of operations.
 
-`recorded.json` is from TensorFlow 1.15.5, by `tools/record_operation_counts.py`.
+`recorded.json` is from TensorFlow 1.15.5, by `tools/record/operation_counts.py`.
 """
 
 import json

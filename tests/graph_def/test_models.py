@@ -105,7 +105,7 @@ def check_model(model, name, session=sg.Session):
 
 @pytest.mark.parametrize("build", structures.WRITTEN, ids=lambda build: build.__name__)
 def test_what_is_written_here_ran_there(build):
-    """The graph is the very one that TensorFlow ran: tools/record_graph_defs.py records it again."""
+    """The graph is the very one that TensorFlow ran: tools/record/graph_defs.py records it again."""
     _, found, written = ours(build)
     assert not any(node.op.startswith("sg.") for node in sg.messages.GraphDef.FromString(written).node)
     assert (DATA / "ours" / f"{build.__name__}.pb").read_bytes() == written

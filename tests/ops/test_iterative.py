@@ -12,7 +12,7 @@ from staticgraph.compiler.kernel.expr import Const, Index, Load, Local
 from staticgraph.compiler.kernel.loops.dependence import obstacle
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Store, Update, While
 
-RECORDED = np.load(Path(__file__).with_name("special.npz"))  # by tools/record_special.py
+RECORDED = np.load(Path(__file__).with_name("special.npz"))  # by tools/record/special.py
 GAMMA = (ops.igamma, ops.igammac, ops.igamma_grad_a)
 
 

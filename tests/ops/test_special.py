@@ -10,7 +10,7 @@ import staticgraph as sg
 from staticgraph.compiler import ops
 from tests.ops.meaning import meaning
 
-RECORDED = np.load(Path(__file__).with_name("special.npz"))  # by tools/record_special.py
+RECORDED = np.load(Path(__file__).with_name("special.npz"))  # by tools/record/special.py
 LIMITS = json.loads(Path(__file__).with_name("special_limits.json").read_text())  # by the same tool
 
 

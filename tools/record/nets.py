@@ -1,13 +1,18 @@
 """Records the results of the benchmark's nets at small sizes by PyTorch and JAX: tests/nets/recorded.json.
 
-python tools/record_nets.py DIR        with the environments of peers in DIR, as for benchmark.py
+python -m tools.record.nets DIR        with the environments of peers in DIR, as for benchmark.py
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
+
+from tools.record import ROOT, TESTS
+
+sys.path.append(str(ROOT / "tools"))
 
 from benchmarks.contest import launched
 from benchmarks.nets.group import installed
@@ -15,7 +20,7 @@ from benchmarks.nets.net import CPU, SMALL
 from benchmarks.nets.table import NETS
 from benchmarks.peers import OURS
 
-RECORDED = Path(__file__).resolve().parents[1] / "tests" / "nets" / "recorded.json"
+RECORDED = TESTS / "nets" / "recorded.json"
 
 
 def main() -> None:

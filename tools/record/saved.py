@@ -1,6 +1,6 @@
 """Writes files of the present format into tests/saved, with what their functions give. They must always load.
 
-    python tools/record_saved.py
+    python -m tools.record.saved
 
 A file that is there already was written by a version that is out, and is left as it is. A new kind of thing
 in files is a new case here, a new format a new folder. `custom_gradient` is of a version whose operations for
@@ -20,8 +20,9 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.compiler.graph.dtypes import DTYPES
 from staticgraph.runtime.files.container import FORMAT
+from tools.record import TESTS
 
-FOLDER = Path(__file__).resolve().parents[1] / "tests" / "saved" / f"format{FORMAT}"
+FOLDER = TESTS / "saved" / f"format{FORMAT}"
 Calls = list[tuple[str, dict[str, Any]]]  # signature and inputs, in order
 
 

@@ -1,10 +1,9 @@
 """Records what TensorFlow 1.15.5 says of its op types, in `staticgraph/formats/tf/graph_def`.
 
 `signatures.txt` has a line per op type that is read or written here: inputs, outputs and attributes with
-their defaults. To have another type in it, add its name as a line, and run this with TensorFlow's Python
-(`tools/record_tf1.py` says how to get one):
+their defaults. To have another type in it, add its name as a line, and run
 
-    tf115/bin/python tools/record_op_signatures.py
+    tf115/bin/python -m tools.record.op_signatures
 
 `foreign.txt` has all other types, with their outputs and the attributes that these depend on.
 """
@@ -12,12 +11,8 @@ their defaults. To have another type in it, add its name as a line, and run this
 from __future__ import annotations
 
 import json
-import os
 import re
-from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 import tensorflow as tf
@@ -25,7 +20,9 @@ from tensorflow.contrib.seq2seq import gather_tree  # registers the op
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python import pywrap_tensorflow
 
-FOLDER = Path(__file__).resolve().parents[1] / "staticgraph" / "formats" / "tf" / "graph_def"
+from tools.record import ROOT
+
+FOLDER = ROOT / "staticgraph" / "formats" / "tf" / "graph_def"
 FILE = FOLDER / "signatures.txt"
 
 

@@ -1,12 +1,8 @@
 """Records what TensorFlow 1.15.5 answers to the golden cases, in `tests/golden/tf1/<subject>.npz`.
 
-TensorFlow 1.15 needs Python 3.7 and an environment of its own:
-
-    python3.7 -m venv tf115
-    tf115/bin/pip install tensorflow==1.15.5 "protobuf<3.21" "numpy<1.19"
-    tf115/bin/python tools/record_tf1.py                # records every subject
-    tf115/bin/python tools/record_tf1.py math nn        # only these
-    tf115/bin/python tools/record_tf1.py --check        # writes nothing, says which cases are not as recorded
+    tf115/bin/python -m tools.record.tf1                # records every subject
+    tf115/bin/python -m tools.record.tf1 math nn        # only these
+    tf115/bin/python -m tools.record.tf1 --check        # writes nothing, says which cases are not as recorded
 
 A case that TensorFlow itself does not manage is an error: it is reported, and its subject is not written.
 """
@@ -14,23 +10,16 @@ A case that TensorFlow itself does not manage is an error: it is reported, and i
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import warnings
-from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-warnings.simplefilter("ignore")
+import numpy as np
+import tensorflow as tf
 
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
-
-from tests.golden import store  # noqa: E402
-from tests.golden.cases import SUBJECTS  # noqa: E402
-from tests.golden.compare import identical  # noqa: E402
-from tests.golden.runner import run  # noqa: E402
+from tests.golden import store
+from tests.golden.cases import SUBJECTS
+from tests.golden.compare import identical
+from tests.golden.runner import run
 
 
 def session() -> Any:

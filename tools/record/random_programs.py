@@ -1,9 +1,7 @@
 """Records what TensorFlow 1.15.5 answers to random programs, in `tests/witness/tf1.npz`.
 
-It runs in the environment that `record_tf1.py` describes:
-
-    tf115/bin/python tools/record_random_programs.py                            # those that tests replay
-    tf115/bin/python tools/record_random_programs.py --programs 3000 --to DIR   # more of them, elsewhere
+    tf115/bin/python -m tools.record.random_programs                            # those that tests replay
+    tf115/bin/python -m tools.record.random_programs --programs 3000 --to DIR   # more of them, elsewhere
 
 TensorFlow leaves the order of reads and assignments open. Here control dependencies make it the order of
 construction. What it cannot do, such as second derivatives of loops, is left out and counted.
@@ -14,23 +12,17 @@ from __future__ import annotations
 import argparse
 import collections
 import logging
-import os
 import sys
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-warnings.simplefilter("ignore")
+import numpy as np
+import tensorflow as tf
 
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
-
-from tests.golden import store  # noqa: E402
-from tests.witness import recorded  # noqa: E402
-from tests.witness.generator import Generator  # noqa: E402
+from tests.golden import store
+from tests.witness import recorded
+from tests.witness.generator import Generator
 
 FUNCTIONS = SimpleNamespace(doubled_tanh=lambda x: 2.0 * np.tanh(x), shifted=lambda x: x + 0.25)
 

@@ -1,8 +1,6 @@
 """Records what TensorFlow 1.15.5 offers, in `tools/surface/tensorflow_1_15.json`, for `tools/signatures.py`.
 
-It runs in an environment that has TensorFlow; `tools/record_tf1.py` says how to make one:
-
-    tf115/bin/python tools/record_signatures.py names.csv
+    tf115/bin/python -m tools.record.signatures names.csv
 
 The argument is a table of how many scripts use each name, with columns `name` (`tf.nn.relu`) and `files`.
 """
@@ -14,20 +12,16 @@ import contextlib
 import csv
 import inspect
 import json
-import os
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-warnings.simplefilter("ignore")
+import tensorflow as tf
 
-import tensorflow as tf  # noqa: E402
+from tools.record import ROOT
+from tools.surface.walk import dotted, find, offer, public
 
-from surface.walk import dotted, find, offer, public  # noqa: E402
-
-DATA = Path(__file__).resolve().parent / "surface" / "tensorflow_1_15.json"
+DATA = ROOT / "tools" / "surface" / "tensorflow_1_15.json"
 
 # fmt: off
 MODULES = (

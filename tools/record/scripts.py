@@ -1,35 +1,35 @@
 """Records what the scripts of `tests/compat/scripts` print with TensorFlow 1.15, for their tests.
 
-    python3.7 tools/record_scripts.py                    all, with the Python that has TensorFlow 1.15.5
-    python3.7 tools/record_scripts.py kmeans char_rnn    only these
+    tf115/bin/python -m tools.record.scripts                    all
+    tf115/bin/python -m tools.record.scripts kmeans char_rnn    only these
 
 Each runs in a process and an empty folder of its own. One that fails is named and keeps its old recording.
 """
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SCRIPTS = os.path.join(ROOT, "tests", "compat", "scripts")
-OUTPUTS = os.path.join(ROOT, "tests", "compat", "outputs.json")
+from tools.record import TESTS
+
+SCRIPTS = TESTS / "compat" / "scripts"
+OUTPUTS = TESTS / "compat" / "outputs.json"
 # They need arguments, names that TensorFlow lacks, or other files: they have tests of their own.
 LEFT_OUT = {"digits", "linear_regression", "missing_names", "records_and_summaries", "scopes_and_saver"}
 
 
 def scripts() -> "list[str]":
     """The names of all that are recorded."""
-    names = {name[:-3] for name in os.listdir(SCRIPTS) if name.endswith(".py")}
+    names = {path.stem for path in SCRIPTS.glob("*.py")}
     return sorted(names - LEFT_OUT)
 
 
 def output(name: str) -> "list[str]":
     """The lines that a script prints. CalledProcessError if it fails."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, os.path.join(SCRIPTS, name + ".py")]
+        command = [sys.executable, str(SCRIPTS / (name + ".py"))]
         done = subprocess.run(command, cwd=folder, capture_output=True, check=True)
     return done.stdout.decode().splitlines()
 
@@ -41,19 +41,15 @@ def main() -> int:
     names = parser.parse_args().names or scripts()
     if set(names) - set(scripts()):
         parser.error("no such script: %s" % ", ".join(sorted(set(names) - set(scripts()))))
-    recorded, failed = {}, []
-    if os.path.exists(OUTPUTS):
-        with open(OUTPUTS) as file:
-            recorded = json.load(file)
+    recorded, failed = json.loads(OUTPUTS.read_text()) if OUTPUTS.exists() else {}, []
     for name in names:
         try:
             recorded[name] = output(name)
         except subprocess.CalledProcessError as error:
             failed.append(name)
             print("%s: %s" % (name, error.stderr.decode().splitlines()[-1]))
-    with open(OUTPUTS, "w") as file:
-        json.dump({name: recorded[name] for name in scripts() if name in recorded}, file, indent=1)
-        file.write("\n")
+    kept = {name: recorded[name] for name in scripts() if name in recorded}
+    OUTPUTS.write_text(json.dumps(kept, indent=1) + "\n")
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""Record exact values of special functions: `python tools/record_special.py [limits]`.
+"""Record exact values of special functions: `python -m tools.record.special [limits]`.
 
 `tests/ops/special.npz` comes from mpmath (`pip install mpmath`), with 60 digits: P(a, x),
 Q(a, x) = 1 - P(a, x) and dP/da at random places, half of them near x = a, and exponentially scaled Bessel
@@ -12,12 +12,13 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-FILE = Path(__file__).resolve().parent.parent / "tests" / "ops" / "special.npz"
+from tools.record import TESTS
+
+FILE = TESTS / "ops" / "special.npz"
 LIMITS = FILE.with_name("special_limits.json")
 COUNT = 400
 ENDS = (np.nan, -np.inf, -1.5, -1.0, 0.0, 0.5, 1.0, 3.0, np.inf)

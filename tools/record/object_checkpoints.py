@@ -1,28 +1,21 @@
 """Records the keys and one file of object-based checkpoints of TensorFlow 1.15.5, in tests/saving/objects.
 
-    tf115/bin/python tools/record_object_checkpoints.py
-
-`tools/record_tf1.py` tells how to make the environment.
+tf115/bin/python -m tools.record.object_checkpoints
 """
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 import tempfile
 from pathlib import Path
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import tensorflow as tf
+from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph
 
-import tensorflow as tf  # noqa: E402
-from tensorflow.core.protobuf.trackable_object_graph_pb2 import TrackableObjectGraph  # noqa: E402
+from tests.saving.object_programs import programs
+from tools.record import TESTS
 
-from tests.saving.object_programs import programs  # noqa: E402
-
-FOLDER = ROOT / "tests" / "saving" / "objects"
+FOLDER = TESTS / "saving" / "objects"
 WHOLE = "adam"  # the program whose checkpoint is kept
 
 

@@ -1,8 +1,8 @@
 """Records what TensorFlow 1.15.5 on a processor does with numbers that are out of range.
 
-    tf115/bin/python tools/record_ranges.py        writes tests/ranges/recorded.json
+    tf115/bin/python -m tools.record.ranges        writes tests/ranges/recorded.json
 
-`tools/record_tf1.py` says how to get an environment with TensorFlow 1.15. Each case runs in a process of its
+Each case runs in a process of its
 own, since some kill it.
 """
 
@@ -10,19 +10,12 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
-import sys
-import warnings
-from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "ranges"))
-warnings.simplefilter("ignore")
+import tensorflow as tf
 
-import cases  # noqa: E402
-import tensorflow as tf  # noqa: E402
+from tests.ranges import cases
+from tools.record import TESTS
 
 
 def outcome(name: str) -> dict[str, Any]:
@@ -53,7 +46,7 @@ def main() -> None:
             except multiprocessing.TimeoutError:  # the process is gone
                 found[name] = {"error": "crash", "message": ""}
     lines = ["  %s: %s" % (json.dumps(name), json.dumps(each)) for name, each in found.items()]
-    (ROOT / "tests" / "ranges" / "recorded.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    (TESTS / "ranges" / "recorded.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

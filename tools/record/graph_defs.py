@@ -1,33 +1,25 @@
 """Records graphs that one library writes and the other reads, in `tests/graph_def/data`.
 
-    python tools/record_graph_defs.py              writes ours/*.pb: the models as this library exports them
-    tf115/bin/python tools/record_graph_defs.py    runs those, and writes what TensorFlow 1.15.5 makes of the
-                                                   models: its graphs, checkpoints, and all results
-
-`tools/record_tf1.py` says how to get an environment with TensorFlow 1.15.
+python -m tools.record.graph_defs              writes ours/*.pb: the models as this library exports them
+tf115/bin/python -m tools.record.graph_defs    runs those, and writes what TensorFlow 1.15.5 makes of the
+                                               models: its graphs, checkpoints, and all results
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-warnings.simplefilter("ignore")
+import numpy as np
 
-import numpy as np  # noqa: E402
+from tests.graph_def import models, nets, structures
+from tools.record import TESTS
 
-from tests.graph_def import models, nets, structures  # noqa: E402
-
-DATA = ROOT / "tests" / "graph_def" / "data"
+DATA = TESTS / "graph_def" / "data"
 
 
 def record_ours() -> None:

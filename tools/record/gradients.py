@@ -1,8 +1,6 @@
 """Records which op types TensorFlow 1.15.5 has gradients for, in `tests/ops/tf1_gradients.json`.
 
-To be run with TensorFlow's Python (`tools/record_tf1.py` says how to get one):
-
-    tf115/bin/python tools/record_gradients.py
+    tf115/bin/python -m tools.record.gradients
 
 `gradient`: types with a gradient function. `none`: those of them whose function gives None for each input.
 `constant`: types that are registered as not differentiable. All others have no gradient: a derivative through
@@ -12,15 +10,13 @@ them is a LookupError.
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf
 from tensorflow.python.framework import ops
 
-FILE = Path(__file__).resolve().parents[1] / "tests" / "ops" / "tf1_gradients.json"
+from tools.record import TESTS
+
+FILE = TESTS / "ops" / "tf1_gradients.json"
 
 # Functions of float tensors whose registered gradient may give nothing.
 TRIED = {
