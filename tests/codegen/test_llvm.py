@@ -76,6 +76,7 @@ def reduction(dtype: DType, combine: str, n: int, kind: LoopKind = SIMD) -> Kern
     return Kernel("reduction", {"x": Buffer(dtype, (n,)), "y": Buffer(dtype, (), True)}, body)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [float32, float64, int8, int16, bool_, float16, bfloat16], ids=str)
 def test_every_length_of_tail(dtype: DType):
     lanes = 64 // register_bytes(dtype)

@@ -17,6 +17,8 @@ from staticgraph.runtime.debug.gpu_under_test import GpuUnderTest
 from staticgraph.runtime.gpu.cuda.failure import failure
 from staticgraph.runtime.gpu.device import Device
 
+pytestmark = pytest.mark.one_in(3)
+
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch):

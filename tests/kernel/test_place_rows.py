@@ -16,6 +16,8 @@ from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
 from staticgraph.compiler.kernel.verify import verify
 from tests.kernel.cases import array, filled, loads, result, run
 
+pytestmark = pytest.mark.one_in(3)
+
 x, y = loads("x"), loads("y")
 
 

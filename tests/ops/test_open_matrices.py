@@ -37,6 +37,8 @@ from staticgraph.compiler.passes.long_routines import long_routines
 from staticgraph.compiler.passes.pipeline import pipeline
 from tests.ops.harness import TESTED, Use, dtype_choices, uses
 
+pytestmark = pytest.mark.one_in(3)
+
 TABLE = Path(__file__).with_name("open_matrices.json")
 SIZES = (3, 17, 1, 0, 40)
 REAL, COMPLEX = np.float64, np.complex64

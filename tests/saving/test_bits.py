@@ -18,6 +18,8 @@ from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.memory import to_storage
 
+pytestmark = pytest.mark.one_in(3)
+
 SIZE = 1 << 16  # bytes, at least
 WEIGHTS = "weights.safetensors"
 SOME, ALL = "some", pytest.param("all", marks=pytest.mark.slow)

@@ -9,6 +9,8 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import GraphGrowthWarning
 from staticgraph.runtime.reports.growth import MANY
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def warned(work) -> list[warnings.WarningMessage]:
     """The warnings of growth that `work` gives."""
