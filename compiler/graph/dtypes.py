@@ -229,6 +229,11 @@ EVERY = ANY | {string}
 _GROUPS = (("floating", FLOATING), ("an integer", INTEGER), ("complex", COMPLEX))
 
 
+def sum_dtype(dtype: DType) -> DType:
+    """Return the dtype in which integers that are averaged are summed and counted: one of 64 bits."""
+    return int64 if dtype.is_integer and dtype.size < 8 else dtype
+
+
 def dtypes_text(dtypes: Collection[DType]) -> str:
     """Return the text of a choice of dtypes, for messages: `floating, int32 or int64`."""
     left, words = set(dtypes), []

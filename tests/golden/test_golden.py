@@ -42,7 +42,7 @@ def together(request):
 
 
 def function(params):
-    """What a case is about, by its parameters: each run has cases of all functions."""
+    """The subject of a case, by its parameters: each run has cases of all functions."""
     subject, case = params["subject"], params["case"]
     return subject, type(case), function_of(case)
 

@@ -15,7 +15,6 @@ from staticgraph.applications.cli.processes import End, Ranks, how_it_ended, kil
 from tests.processes.launching import LIMIT, ROOT, launched
 
 pytestmark = pytest.mark.one_in(3)
-
 SCRIPTS = Path(__file__).parent / "scripts"
 
 STEP = """
