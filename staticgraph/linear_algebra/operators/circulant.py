@@ -67,7 +67,7 @@ class LinearOperatorCirculant(LinearOperator):
         is_square: True or None.
         name: Name of the operator.
 
-    >>> spectrum = sg.fft([4.0, 2.0, 1.0])
+    >>> spectrum = sg.signal.fft(sg.constant([4.0, 2.0, 1.0], sg.complex64))
     >>> operator = sg.linalg.LinearOperatorCirculant(spectrum, input_output_dtype=sg.float32)
     >>> with sg.Session() as sess:
     ...     print(sess.run(operator.to_dense()).round(4))
