@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import staticgraph as sg
 from staticgraph.tf1.compat.contrib.framework.arg_scope import Scope
-from staticgraph.tf1.compat.nets.plain import BIASED, Head, Stage, net_of, plain_scope
+from staticgraph.tf1.compat.nets.plain import Stage, biased_head, net_of, plain_scope
 
 __all__ = ["alexnet_v2", "alexnet_v2_arg_scope"]
 
@@ -33,4 +33,4 @@ def alexnet_v2_arg_scope(weight_decay: float = 0.0005) -> Scope:
 
 
 _WHAT = "AlexNet in its second version, https://arxiv.org/abs/1404.5997"
-alexnet_v2 = net_of("alexnet.alexnet_v2", _WHAT, _STAGES, Head(5, **BIASED))
+alexnet_v2 = net_of("alexnet.alexnet_v2", _WHAT, _STAGES, biased_head(5))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import staticgraph as sg
 from staticgraph.tf1.compat.contrib.framework.arg_scope import Scope
-from staticgraph.tf1.compat.nets.plain import BIASED, Head, Stage, net_of, plain_scope
+from staticgraph.tf1.compat.nets.plain import Stage, biased_head, net_of, plain_scope
 
 __all__ = ["overfeat", "overfeat_arg_scope"]
 
@@ -36,7 +36,7 @@ overfeat = net_of(
     "overfeat.overfeat",
     "OverFeat, https://arxiv.org/abs/1312.6229",
     _STAGES,
-    Head(6, 3072, **BIASED),
+    biased_head(6, 3072),
     size=231,
     own_name_scope=False,
 )

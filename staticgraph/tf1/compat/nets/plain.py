@@ -159,11 +159,10 @@ def normal_weights(stddev: float) -> Any:
     return sg.truncated_normal_initializer(0.0, stddev)
 
 
-# The options of a head whose biases begin at 0.1, but for those of the logits.
-BIASED: dict[str, Arguments] = {
-    "options": {
+def biased_head(window: int, depth: int = 4096) -> Head:
+    """Return a head whose biases begin at 0.1, but for those of the logits."""
+    options = {
         "weights_initializer": normal_weights(0.005),
         "biases_initializer": sg.constant_initializer(0.1),
-    },
-    "last": {"biases_initializer": sg.zeros_initializer()},
-}
+    }
+    return Head(window, depth, options, {"biases_initializer": sg.zeros_initializer()})

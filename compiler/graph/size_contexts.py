@@ -1,4 +1,8 @@
-"""Questions about open sizes that have no answer for all their values, and what answers them all the same."""
+"""Contexts of open sizes: what comparing and formatting them gives inside a `with`.
+
+Some questions about open sizes have no answer for all their values; `answering` says what answers them.
+`naming` gives them names, for the text of code that gets sizes as arguments.
+"""
 
 from __future__ import annotations
 
@@ -74,3 +78,50 @@ def answered(comparison: Undecided) -> bool:
     if answer is None:
         raise comparison
     return answer(comparison)
+
+
+class SizeNames(dict[Any, str]):
+    """Open sizes in the order in which they were formatted, and the names that they got."""
+
+    def of(self, size: Any) -> str:
+        """Return the name of a size, `size0` for the first."""
+        for known, name in self.items():
+            apart = known - size
+            if isinstance(apart, int) and apart == 0:
+                return name
+        return self.setdefault(size, f"size{len(self)}")
+
+
+_NAMES: ContextVar[SizeNames | None] = ContextVar("size names", default=None)
+current_names = _NAMES.get
+
+
+def name_of(size: Any) -> str | None:
+    """Return the name of an open size that is formatted; None outside of `naming`."""
+    names = current_names()
+    return None if names is None else names.of(size)
+
+
+@contextmanager
+def naming() -> Iterator[SizeNames]:
+    """Let open sizes that are formatted inside the `with` be names."""
+    names = SizeNames()
+    token = _NAMES.set(names)
+    try:
+        yield names
+    finally:
+        _NAMES.reset(token)
+
+
+_ASSUMED: ContextVar[tuple[Any, ...]] = ContextVar("assumed", default=())
+assumptions = _ASSUMED.get  # the open sizes that are at least 1 here
+
+
+@contextmanager
+def assuming(sizes: tuple[Any, ...]) -> Iterator[None]:
+    """Let these open sizes be the `assumptions` inside the `with`."""
+    token = _ASSUMED.set(sizes)
+    try:
+        yield
+    finally:
+        _ASSUMED.reset(token)

@@ -1,4 +1,4 @@
-"""Aligned arrays, and the pools that lend blocks of memory for results."""
+"""Memory: aligned arrays, the pools that lend blocks for results, and room on a thread's stack."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import ctypes
 import functools
 import math
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from staticgraph.compiler.codegen.native.dispatch_layout import Block
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
-from staticgraph.compiler.graph.errors import ResourceExhaustedError, misuse
+from staticgraph.compiler.graph.errors import ResourceExhaustedError, UnimplementedError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.machine import ALIGNMENT
 
@@ -134,3 +135,30 @@ def _references(blocks: list[np.ndarray]) -> list[int]:
 
 
 (_UNSEEN,) = _references([np.empty(0)])  # the count of a block that only its list refers to
+
+
+_Made = TypeVar("_Made")
+
+
+def with_room(work: Callable[[], _Made]) -> _Made:
+    """Return `work()`. If it meets Python's limit of recursion, it is called again with a higher one.
+
+    Args:
+        work: A function that may be called twice.
+
+    Raises:
+        UnimplementedError: If that limit is met, too.
+    """
+    try:
+        return work()
+    except RecursionError:
+        pass  # a graph with loops in loops in loops
+    from staticgraph.compiler.support.recursion import deep_recursion  # what few programs need
+
+    try:
+        with deep_recursion():
+            return work()
+    except RecursionError:
+        text = "loops and branches lie too deep in each other to be compiled"
+        hint = "some 500 levels are possible: carry a list of values through one loop instead"
+        raise misuse(UnimplementedError, text, hint) from None

@@ -1,6 +1,12 @@
-"""Identities of arithmetic, and formulas that lose digits or overflow, in a form that does not.
+"""The rewrite rules, as tables by subject: each row has two sides, an op at the root of the left one.
 
-Constants travel outwards, where they meet and fold.
+* Arithmetic: constants travel outwards, where they meet and fold; formulas that lose digits or overflow take
+  a form that does not.
+* Logic: truth values, selections and conversions.
+* Movement: two ops that only move elements become one, and those that move nothing disappear. Arithmetic
+  broadcasts by itself, and what is repeated had better be repeated late.
+
+`passes/simplify.py` says at which ops the rules of a table are; `rewrite/` applies them.
 """
 
 from __future__ import annotations
@@ -10,13 +16,19 @@ import math
 import numpy as np
 
 from staticgraph.compiler.graph.builder import number
+from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.rewrite.pattern import numbers, variables
+from staticgraph.compiler.graph.shapes import normalize_axes
+from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.rewrite.pattern import attributes, compute, numbers, variables
 from staticgraph.compiler.rewrite.rule import IMPROVES, NONFINITE, ROUNDING, RuleSet, rule
 
-x, y = variables("x y")
+x, y, truth = variables("x y truth")
 c, d = numbers("c d")
+(to,) = attributes("to")
+p, q = attributes("p q")
+Axes = tuple[int, ...] | None
 
 
 def floating(x: Value, **_: Value) -> bool:
@@ -156,5 +168,132 @@ exponentials = RuleSet(
     ],
     subtract=lambda: [
         rule("exp minus one", ops.subtract(ops.exp(x), 1), ops.expm1(x), inexact=IMPROVES),
+    ],
+)
+
+
+
+
+def same_dtype(x: Value, to: DType) -> bool:
+    """Return True if a conversion changes nothing."""
+    return x.dtype is to
+
+
+logic = RuleSet(
+    logical_not=lambda: [
+        rule("not twice", ops.logical_not(ops.logical_not(x)), x),
+    ],
+    logical_and=lambda: [
+        rule("and itself", ops.logical_and(x, x), x),
+        rule("and true", ops.logical_and(x, True), x),
+        rule("and false", ops.logical_and(x, False), False),
+    ],
+    logical_or=lambda: [
+        rule("or itself", ops.logical_or(x, x), x),
+        rule("or true", ops.logical_or(x, True), True),
+        rule("or false", ops.logical_or(x, False), x),
+    ],
+    select=lambda: [
+        rule("select the same", ops.select(truth, x, x), x),
+        rule("select by true", ops.select(True, x, y), x),
+        rule("select by false", ops.select(False, x, y), y),
+        rule("select by not", ops.select(ops.logical_not(truth), x, y), ops.select(truth, y, x)),
+    ],
+    cast=lambda: [
+        rule("cast to its own dtype", ops.cast(x, dtype=to), x, when=same_dtype),
+    ],
+    maximum=lambda: [
+        rule("maximum with itself", ops.maximum(x, x), x),
+    ],
+    minimum=lambda: [
+        rule("minimum with itself", ops.minimum(x, x), x),
+    ],
+)
+
+
+
+
+def full(perm: Axes, rank: int) -> tuple[int, ...]:
+    """A permutation with None, which reverses the axes, spelled out."""
+    return tuple(reversed(range(rank))) if perm is None else tuple(a % rank for a in perm)
+
+
+def composed(x: Value, p: Axes, q: Axes) -> tuple[int, ...]:
+    """The permutation that does what `p` and then `q` do."""
+    first, second = full(p, x.rank), full(q, x.rank)
+    return tuple(map(first.__getitem__, second))
+
+
+def stays(x: Value, p: Axes) -> bool:
+    """Return True if a permutation leaves every axis in place."""
+    return full(p, x.rank) == tuple(range(x.rank))
+
+
+def without(x: Value, p: Axes) -> tuple[int, ...]:
+    """The shape of `x` without the axes `p`."""
+    axes = normalize_axes(p, x.rank)
+    return tuple(n for d, n in enumerate(x.shape) if d not in axes)
+
+
+def is_whole(x: Value, p: tuple[int, ...]) -> bool:
+    """Return True if a reshape or broadcast to `p` changes nothing."""
+    return len(p) == x.rank and all(same(n, -1) or same(n, m) for n, m in zip(p, x.shape, strict=True))
+
+
+def adds_nothing(x: Value, p: tuple[tuple[int, int], ...]) -> bool:
+    """Return True if there is no padding, along any axis."""
+    return all(same(n, 0) for pair in p for n in pair)
+
+
+def over_ones(x: Value, p: Axes, **_: object) -> bool:
+    """Return True if a reduction only combines axes of size one, so that nothing is combined."""
+    return all(same(x.shape[a], 1) for a in normalize_axes(p, x.rank))
+
+
+movement = RuleSet(
+    transpose=lambda: [
+        rule("transpose twice", ops.transpose(ops.transpose(x, perm=p), perm=q),
+             ops.transpose(x, perm=compute(composed, x, p, q))),
+        rule("transpose to itself", ops.transpose(x, perm=p), x, when=stays),
+    ],
+    reshape=lambda: [
+        rule("reshape twice", ops.reshape(ops.reshape(x, shape=p), shape=q), ops.reshape(x, shape=q)),
+        rule("reshape to itself", ops.reshape(x, shape=p), x, when=is_whole),
+    ],
+    pad=lambda: [
+        rule("pad with nothing", ops.pad(x, paddings=p), x, when=adds_nothing),
+    ],
+    broadcast_to=lambda: [
+        rule("broadcast twice", ops.broadcast_to(ops.broadcast_to(x, shape=p), shape=q),
+             ops.broadcast_to(x, shape=q)),
+        rule("broadcast to itself", ops.broadcast_to(x, shape=p), x, when=is_whole),
+    ],
+    reduce_sum=lambda: [
+        rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
+             lambda: ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
+        rule("sum over ones, kept", ops.reduce_sum(x, axis=p, keepdims=True), x, when=over_ones),
+    ],
+    reduce_max=lambda: [
+        rule("maximum over ones", ops.reduce_max(x, axis=p, keepdims=False),
+             lambda: ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
+        rule("maximum over ones, kept", ops.reduce_max(x, axis=p, keepdims=True), x, when=over_ones),
+    ],
+)
+
+# Rules of ops that most graphs have, about a value that few have: see `passes/simplify.py`.
+broadcasts = RuleSet(
+    add=lambda: [
+        rule("add broadcast", x + ops.broadcast_to(y, shape=p), x + y),
+    ],
+    subtract=lambda: [
+        rule("subtract broadcast", ops.subtract(x, ops.broadcast_to(y, shape=p)), ops.subtract(x, y)),
+        rule("subtract from broadcast", ops.subtract(ops.broadcast_to(y, shape=p), x), ops.subtract(y, x)),
+    ],
+    multiply=lambda: [
+        rule("multiply by broadcast", x * ops.broadcast_to(y, shape=p), x * y),
+    ],
+    realdiv=lambda: [
+        rule("divide broadcast", ops.realdiv(ops.broadcast_to(x, shape=p), y), ops.realdiv(x, y)),
+        rule("divide by broadcast", ops.realdiv(x, ops.broadcast_to(y, shape=p)), ops.realdiv(x, y)),
     ],
 )
