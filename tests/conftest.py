@@ -147,7 +147,7 @@ class _OldObjects:
     LONG = 0.05  # seconds of CPU time
 
     def __init__(self) -> None:
-        self.began, self.long = 0.0, True  # after collection there is much
+        self.began, self.long = 0.0, False
 
     def __call__(self, phase: str, info: dict[str, int]) -> None:
         """Callback of the collector."""
@@ -173,6 +173,7 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
+    gc.freeze()  # without a look, which would take a second
     gc.enable()
     gc.set_threshold(5000, 10, 50)  # looks are rare: most of what a test makes is gone when it ends
     gc.callbacks.append(_old_objects)
