@@ -197,9 +197,12 @@ class Builder:
             return None
         if op.name == "cast":
             return self.constant(values[0], type.dtype).node
-        assert op.reference is not None
+        from staticgraph.compiler.graph.size_arithmetic import MEANINGS  # few graphs compute with sizes
+
+        meaning = MEANINGS.get(op.name, op.reference)
+        assert meaning is not None
         try:
-            return self.constant(op.reference(*values, **attrs), type.dtype).node
+            return self.constant(meaning(*values, **attrs), type.dtype).node
         except (Undecided, TypeError):
             return None  # computed in a run
 

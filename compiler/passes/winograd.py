@@ -7,7 +7,10 @@ the 4x4 elements that they are made of need only 16:
 
 Over all tiles and channels, each of the 16 is a matrix product. The derivative by x is such a convolution
 too; that by w is the sum over all tiles of G' ((A' dy A) * (B x B')) G. The sums are shorter, so that the
-error is no larger. Source: A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2016.
+error is no larger. But it is not zero at places of the window whose weights are zero: a filter with such a
+place, as those of causal nets have, is left alone.
+
+Source: A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2016.
 """
 
 from __future__ import annotations
@@ -111,9 +114,35 @@ def _replaceable(node: Node) -> _Convolution | None:
     (channels, outputs), before = w.shape[2:], attrs["before"]
     if node.op.name == "conv_spread":
         channels, outputs, before = outputs, channels, tuple(2 - b for b in before)
+    if node.op.name in FORWARD and _leaves_out_places(w):
+        return None
     is_constant = node.op.name in FORWARD and w.constant is not None
     made = _Convolution(y.shape[0], y.shape[1:3], channels, outputs, before, y.dtype, is_constant)
     return made if min(before) >= 0 and made.pays else None
+
+
+def _leaves_out_places(w: Value) -> bool:
+    """Return True if all weights of a place in the window are known to be zero, for example by a mask.
+
+    Results do not depend on the elements there at all, not even by rounding errors. Nets of which a part must
+    not know of another, such as PixelCNN, are made in this way.
+    """
+    zeros = _known_zeros(w)
+    return zeros is not None and bool(np.broadcast_to(zeros, w.shape).all((2, 3)).any())
+
+
+def _known_zeros(value: Value) -> np.ndarray | None:
+    """Return which elements of a value are known to be zero, to broadcast to its shape; None if none are."""
+    if value.constant is not None:
+        return value.constant == 0
+    node = value.node
+    if node.op.name == "multiply":
+        found = [zeros for v in node.inputs if (zeros := _known_zeros(v)) is not None]
+        return reduce(np.logical_or, found) if found else None
+    if node.op.name == "select" and (chosen := node.inputs[0].constant) is not None:
+        one, other = (zeros if (zeros := _known_zeros(v)) is not None else False for v in node.inputs[1:])
+        return np.where(chosen, one, other)
+    return None
 
 
 class _Rewriting:
