@@ -190,7 +190,7 @@ from staticgraph.compiler.graph.dtypes import (
     uint64 as uint64,
     uint8 as uint8,
 )
-from staticgraph.compiler.graph.recording.conversions import (
+from staticgraph.compiler.graph.recording.calls import (
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
 from staticgraph.compiler.graph.shapes import (

@@ -14,9 +14,9 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, i
 from staticgraph.compiler.graph.errors import OpError, RuleError, misuse, refused, shown
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, current_answer, listening
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.size_contexts import Undecided, current_answer, listening
 from staticgraph.compiler.graph.sizes import has_sizes, is_open
 
 

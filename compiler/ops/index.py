@@ -104,6 +104,7 @@ OPS_OF = {
     "random_numbers.candidate_samplers": (
         "log_uniform_candidate_sampler uniform_candidate_sampler fixed_unigram_candidate_sampler"
     ),
+    "random_numbers.distorted_boxes": "sample_distorted_bounding_box crops_possible",
     "random_numbers.drawn_classes": "log_uniform_classes uniform_classes classes_by_table",
     "random_numbers.positions": "multinomial random_permutation random_shuffle",
     "random_numbers.random": (

@@ -14,7 +14,7 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, string
 from staticgraph.compiler.graph.errors import misuse, require
-from staticgraph.compiler.graph.recording.conversions import stands_for_tensor
+from staticgraph.compiler.graph.recording.calls import stands_for_tensor
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, broadcast, normalize_axis
 from staticgraph.compiler.graph.static_value import static_value

@@ -7,6 +7,7 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.nearest import nearest_name
 
 VAR_KEYWORD = Parameter.VAR_KEYWORD
 
@@ -41,7 +42,9 @@ def arguments(
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise misuse(TypeError, f"{name}(): {error}") from None
+        meant = (nearest_name(given, signature.parameters) for given in kwargs.keys() - signature.parameters)
+        hint = next((f"nearest: {each}" for each in meant if each), None)
+        raise misuse(TypeError, f"{name}(): {error}", hint) from None
     bound.apply_defaults()
     return bound.arguments
 

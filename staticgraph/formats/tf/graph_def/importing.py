@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.calls import as_tensor
-from staticgraph.compiler.graph.scopes.names import check_op_name
+from staticgraph.compiler.graph.scopes import check_op_name
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.compiler.support.nearest import nearest_name
