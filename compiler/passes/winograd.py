@@ -17,9 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import reduce
-from itertools import product
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -190,8 +187,8 @@ def _forward_and_after(what: tuple[_Convolution, Any, int], *values: Value) -> V
 def _forward_of_group(c: _Convolution, x: Value, w: Value) -> Value:
     products = ops.batch_matmul(_transformed_input(c, x), w)
     products = ops.reshape(products, shape=(4, 4, x.shape[0], *c.tiles, c.outputs))
-    parts = _transformed(_A, [[products[a, b] for b in range(4)] for a in range(4)])
-    return ops.interleave(parts, strides=(1, 2, 2, 1))[:, : c.counts[0], : c.counts[1]]
+    made = ops.tile_transform(products, matrix=_A, image=True)
+    return made if made.shape[1:3] == c.counts else made[:, : c.counts[0], : c.counts[1]]
 
 
 def _filter(loops: RowLoops, c: _Convolution, x: Value, dy: Value) -> Value:
@@ -201,14 +198,14 @@ def _filter(loops: RowLoops, c: _Convolution, x: Value, dy: Value) -> Value:
     else:
         total = loops.sum(_filter_of_group, c, [_grouped(c, x), _grouped(c, dy)])
     total = ops.reshape(total, shape=(4, 4, c.channels, c.outputs))
-    made = _transformed(_columns(_G), [[total[a, b] for b in range(4)] for a in range(4)])
-    return ops.reshape(ops.stack(made, axis=0), shape=(3, 3, c.channels, c.outputs))
+    made = ops.tile_transform(total, matrix=_transposed(_G))
+    return ops.reshape(made, shape=(3, 3, c.channels, c.outputs))
 
 
 def _filter_of_group(c: _Convolution, x: Value, dy: Value) -> Value:
     around = [(0, count % 2) for count in c.counts]
     dy = ops.pad(dy, paddings=((0, 0), *around, (0, 0)))
-    spread = _transformed(_columns(_A), [[dy[:, a::2, b::2] for b in range(2)] for a in range(2)])
+    spread = ops.tile_transform(dy, matrix=_transposed(_A), tiles=c.tiles)
     return ops.batch_matmul(_transformed_input(c, x), _matrices(spread), adj_x=True)
 
 
@@ -225,8 +222,7 @@ def _transformed_input(c: _Convolution, x: Value) -> Value:
     sizes = zip(c.tiles, c.before, x.shape[1:3], strict=True)
     around = [(before, max(0, 2 * count + 2 - before - have)) for count, before, have in sizes]
     padded = ops.pad(x, paddings=((0, 0), *around, (0, 0)))
-    rows, columns = ([slice(a, a + 2 * count - 1, 2) for a in range(4)] for count in c.tiles)
-    return _matrices(_transformed(_B, [[padded[:, row, column] for column in columns] for row in rows]))
+    return _matrices(ops.tile_transform(padded, matrix=_B, tiles=c.tiles))
 
 
 def _transformed_filter(w: Value, flipped: bool) -> Value:
@@ -237,35 +233,13 @@ def _transformed_filter(w: Value, flipped: bool) -> Value:
         return w.recorder.constant(made.reshape(16, *made.shape[2:]), w.dtype)
     if flipped:
         w = ops.transpose(ops.reverse(w, axis=(0, 1)), perm=(0, 1, 3, 2))
-    return ops.stack(_transformed(_G, [[w[i, j] for j in range(3)] for i in range(3)]), axis=0)
+    return ops.tile_transform(w, matrix=_G)
 
 
-def _matrices(values: Sequence[Value]) -> Value:
-    """[16, rows, columns] of values [..., columns]."""
-    stacked = ops.stack(values, axis=0)
-    return ops.reshape(stacked, shape=(len(values), math.prod(stacked.shape[1:-1]), stacked.shape[-1]))
+def _matrices(values: Value) -> Value:
+    """[16, rows, columns] of values [16, ..., columns]."""
+    return ops.reshape(values, shape=(16, math.prod(values.shape[1:-1]), values.shape[-1]))
 
 
-def _columns(matrix: Matrix) -> Matrix:
+def _transposed(matrix: Matrix) -> Matrix:
     return tuple(zip(*matrix, strict=True))
-
-
-def _transformed(matrix: Matrix, values: Sequence[Sequence[Value]]) -> list[Value]:
-    """The elements of M v M', row by row, for a matrix M and values v."""
-    return [
-        _sum([(p * q, v) for p, row in zip(m, values, strict=True) for q, v in zip(k, row, strict=True)])
-        for m, k in product(matrix, matrix)
-    ]
-
-
-def _sum(terms: Sequence[tuple[float, Value]]) -> Value:
-    """The sum of values times factors."""
-    ordered = sorted(terms, key=lambda term: -term[0])
-    parts = []
-    for size in sorted({abs(factor) for factor, _ in terms} - {0}):
-        (first, part), *others = (term for term in ordered if abs(term[0]) == size)
-        part = part if first > 0 else -part
-        for factor, value in others:
-            part = part + value if factor > 0 else part - value
-        parts.append(part if size == 1 else part * size)
-    return reduce(add, parts)
