@@ -162,8 +162,8 @@ class ExponentialMovingAverage:
         """Variables by the names to restore them from, for a Saver that restores averages in place of some.
 
         Args:
-            moving_avg_variables: The variables that get the values of their averages. Default: those that have
-                averages, and all trainable ones.
+            moving_avg_variables: The variables that get the values of their averages. Default: those that
+                have averages, and all trainable ones.
 
         Returns:
             These variables by the names of their averages, and all other global variables by their own names.

@@ -233,7 +233,7 @@ def _numpy(
     aspect_ratio_range: Any, area_range: Any, max_attempts: int, **_: Any,
 ) -> tuple[np.ndarray, ...]:  # fmt: skip
     height, width = (int(n) for n in image_size[:2])
-    edges = np.float32([height, width, height, width])
+    edges = np.array([height, width, height, width], np.float32)
     objects = [tuple((row * edges).astype(np.int64).tolist()) for row in boxes.reshape(-1, 4)]
     objects = objects or [(0, 0, height, width)]
     words = numpy_numbers(state, np.uint32)
@@ -243,7 +243,7 @@ def _numpy(
         if crop is not None and any(_numpy_covers(crop, box, part) for box in objects):
             top, left, rows, columns = crop
             break
-    corners = np.float32([top, left, top + rows, left + columns]) / edges
+    corners = np.array([top, left, top + rows, left + columns], np.float32) / edges
     begin, size = (np.array(n).astype(image_size.dtype) for n in ([top, left, 0], [rows, columns, -1]))
     return begin, size, corners.reshape(1, 1, 4)
 
