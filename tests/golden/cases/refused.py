@@ -40,7 +40,53 @@ def squares(tf, losses, weights):
     return tf.losses.mean_squared_error(losses, losses, weights)
 
 
+def density(make, value, kind):
+    """The logarithm of the density at a value, of a distribution that checks its arguments."""
+    return lambda tf: make(tf, of_kinds(tf)[kind]).log_prob(of_kinds(tf)[kind](np.float32(value)))
+
+
+DENSITIES = {
+    "Bernoulli": (lambda tf, _: tf.distributions.Bernoulli(probs=0.3, dtype=tf.float32, validate_args=True),
+                  (0, 1, 2, -1, 0.5)),
+    "Binomial": (lambda tf, _: tf.contrib.distributions.Binomial(3.0, probs=0.3, validate_args=True),
+                 (0, 3, 4, -1, 1.5)),
+    "Poisson": (lambda tf, _: tf.contrib.distributions.Poisson(2.0, validate_args=True), (0, 5, -1, 1.5)),
+    "Geometric": (lambda tf, _: tf.contrib.distributions.Geometric(probs=0.3, validate_args=True),
+                  (0, 5, -1, 1.5)),
+    "NegativeBinomial": (
+        lambda tf, _: tf.contrib.distributions.NegativeBinomial(2.0, probs=0.3, validate_args=True),
+        (0, 5, -1, 1.5)),
+    "Multinomial": (lambda tf, _: tf.distributions.Multinomial(3.0, probs=[0.5, 0.5], validate_args=True),
+                    ([1, 2], [2, 2], [1.5, 1.5], [4, -1])),
+    "DirichletMultinomial": (
+        lambda tf, _: tf.distributions.DirichletMultinomial(3.0, [0.5, 0.5], validate_args=True),
+        ([1, 2], [2, 2], [1.5, 1.5], [4, -1])),
+    "Dirichlet": (lambda tf, _: tf.distributions.Dirichlet([1.0, 2.0], validate_args=True),
+                  ([0.25, 0.75], [0.5, 0.6], [-0.5, 1.5])),
+    "Exponential": (lambda tf, make: tf.distributions.Exponential(make(-1.0), validate_args=True), (1,)),
+    "Normal": (lambda tf, make: tf.distributions.Normal(0.0, make(-1.0), validate_args=True), (1,)),
+    "Laplace": (lambda tf, make: tf.distributions.Laplace(0.0, make(0.0), validate_args=True), (1,)),
+}
+STATISTICS = {
+    "mode of Beta": lambda ds, cd, no: ds.Beta([0.5, 2.0], [1.0, 2.0], **no).mode(),
+    "mode of Gamma": lambda ds, cd, no: ds.Gamma([0.5, 2.0], [1.0, 2.0], **no).mode(),
+    "mode of Dirichlet": lambda ds, cd, no: ds.Dirichlet([0.5, 2.0], **no).mode(),
+    "mean of StudentT": lambda ds, cd, no: ds.StudentT([1.0, 2.0], 0.0, 1.0, **no).mean(),
+    "variance of StudentT": lambda ds, cd, no: ds.StudentT([0.5, 3.0], 0.0, 1.0, **no).variance(),
+    "mean of InverseGamma": lambda ds, cd, no: cd.InverseGamma([0.5, 2.0], 1.0, **no).mean(),
+    "variance of InverseGamma": lambda ds, cd, no: cd.InverseGamma([1.5, 3.0], 1.0, **no).variance(),
+    "mean of Cauchy": lambda ds, cd, no: cd.Cauchy(0.0, 1.0, **no).mean(),
+    "mean of Normal": lambda ds, cd, no: ds.Normal(0.0, 1.0, **no).mean(),
+}
+
+
 CASES = [
+    [error("%s at %s, %s" % (name, value, kind), density(make, value, kind))
+     for name, (make, values) in DENSITIES.items() for value in values for kind in ("known", "fed")],
+    [error("%s, allow_nan_stats=%s" % (name, allowed),
+           lambda tf, make=make, allowed=allowed: make(
+               tf.distributions, tf.contrib.distributions, {"allow_nan_stats": allowed}))
+     for name, make in STATISTICS.items() for allowed in (False, True)],
     [error("%s with threshold %s, %s" % (name, threshold, kind), suppression(name, threshold, kind))
      for name in ("non_max_suppression", "non_max_suppression_with_scores", "non_max_suppression_padded")
      for threshold in (0.0, 1.0, 1.2, -0.1, NAN)
