@@ -96,7 +96,7 @@ class LSTMCell(LayerRNNCell):
         units, features = self._num_units, known_size(input_shape, -1, self.name)
         made = {"initializer": self._initializer}
         self._kernel = self.add_weight("kernel", [features + self.output_size, 4 * units], **made)
-        self._bias = self.add_weight("bias", [4 * units], initializer=Zeros(dtype=self.dtype))
+        self._bias = self.add_weight("bias", [4 * units], initializer=Zeros())
         if self._use_peepholes:
             self._diagonals = {g: self.add_weight(f"w_{g}_diag", [units], **made) for g in self._peepholes}
         if self._num_proj is not None:
