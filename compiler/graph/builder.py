@@ -14,9 +14,9 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, i
 from staticgraph.compiler.graph.errors import OpError, RuleError, misuse, refused, shown
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, current_answer, listening
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.size_contexts import Undecided, current_answer, listening
 from staticgraph.compiler.graph.sizes import has_sizes, is_open
 
 
@@ -197,9 +197,12 @@ class Builder:
             return None
         if op.name == "cast":
             return self.constant(values[0], type.dtype).node
-        assert op.reference is not None
+        from staticgraph.compiler.graph.size_arithmetic import MEANINGS  # few graphs compute with sizes
+
+        meaning = MEANINGS.get(op.name, op.reference)
+        assert meaning is not None
         try:
-            return self.constant(op.reference(*values, **attrs), type.dtype).node
+            return self.constant(meaning(*values, **attrs), type.dtype).node
         except (Undecided, TypeError):
             return None  # computed in a run
 

@@ -26,6 +26,7 @@ Word = Sequence[int] | ctypes.Array[ctypes.c_int64]
 _EVERY = 1.0  # seconds between questions
 _LEAST = 0.002  # of a second of computing since the last answer: a thread that sleeps needs less
 _MOST_BYTES = 4096
+_MOST_TEXT = 250  # characters of a line or a collective: six bytes of JSON each, at most
 
 
 class Heartbeat:
@@ -118,7 +119,10 @@ class Heartbeat:
             word = self.address[2].encode()
             if not secrets.compare_digest(data[: len(word)], word):  # not one of ours
                 continue
-            news = json.loads(data[len(word) :])
+            try:
+                news = json.loads(data[len(word) :])
+            except (ValueError, RecursionError):  # damaged on its way
+                continue
             if "ask" in news:
                 self._send(self._life(), news["ask"])
             else:
@@ -132,10 +136,10 @@ class Heartbeat:
         return {
             "rank": self._rank,
             "spent": spent,
-            "waits": self.waits_in,
+            "waits": self.waits_in[:_MOST_TEXT],
             "step": step,
             "run": run,
-            "at": at,
+            "at": at[-_MOST_TEXT:],
         }
 
     def _hear(self, news: dict[str, Any]) -> None:

@@ -45,6 +45,11 @@ def widened(x: Tensor) -> Tensor:
     return ops.cast(x, dtype=float32) if x.dtype.is_floating and x.dtype.size == 2 else x
 
 
+def for_sums(x: Tensor) -> Tensor:
+    """`x`, in a dtype that holds sums and counts of its elements: float32 for 16 bits, int64 for integers."""
+    return of_dtype(x, int64) if x.dtype.is_integer and x.dtype.size < 8 else widened(x)
+
+
 def of_dtype(x: Tensor, dtype: DType) -> Tensor:
     """`x` as numbers of `dtype`, without an operation if they are."""
     return x if x.dtype is dtype else ops.cast(x, dtype=dtype)

@@ -89,6 +89,8 @@ def reduce_mean(
 ) -> Tensor:
     """The mean of the elements along `axis`, see `reduce_sum`. That of integers is rounded towards zero.
 
+    Their sum has 64 bits, and does not wrap around as it does in TensorFlow 1.15.
+
     >>> sg.Session().run(sg.reduce_mean([[1.0, 2.0], [3.0, 6.0]], axis=0))
     array([2., 4.], dtype=float32)
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.arrays.casts import of_dtype, widened
+from staticgraph.arrays.casts import for_sums, of_dtype, widened
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.operation_counts import constants, counts_as
@@ -51,15 +51,18 @@ unsorted_segment_sum = ops.unsorted_segment_sum
 def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
     """The mean of the slices of each segment; 0 if there are none. Negative ids are dropped.
 
+    That of integers is of float64.
+
     >>> import staticgraph as sg
     >>> sg.unsorted_segment_mean(sg.ones([3, 2]), [0, 2, 0], 4).shape.as_list()
     [4, 2]
     """
     with name_scope(name, "UnsortedSegmentMean", [data, segment_ids]):
         data = convert_to_tensor(data)
-        wide = widened(data)
+        wide = for_sums(data)
         counts = _counts(wide, segment_ids, num_segments)
-        return of_dtype(ops.unsorted_segment_sum(wide, segment_ids, num_segments) / counts, data.dtype)
+        mean = ops.unsorted_segment_sum(wide, segment_ids, num_segments) / counts
+        return mean if data.dtype.is_integer else of_dtype(mean, data.dtype)
 
 
 def unsorted_segment_sqrt_n(

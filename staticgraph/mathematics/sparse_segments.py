@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.arrays.casts import for_sums, of_dtype, widened
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
@@ -34,10 +35,12 @@ def sparse_segment_sum(
 def sparse_segment_mean(
     data: Any, indices: Any, segment_ids: Any, name: str | None = None, num_segments: Any = None
 ) -> Tensor:
-    """`sparse_segment_sum` over the number of rows in each segment."""
+    """`sparse_segment_sum` over the number of rows in each segment; float64 for integers."""
     with name_scope(name, "SparseSegmentMean", [data, indices, segment_ids]):
-        rows = _rows(data, indices)
-        return _summed(rows, segment_ids, num_segments) / _counts(rows, segment_ids, num_segments)
+        data = convert_to_tensor(data)
+        rows = for_sums(_rows(data, indices))
+        mean = _summed(rows, segment_ids, num_segments) / _counts(rows, segment_ids, num_segments)
+        return mean if data.dtype.is_integer else of_dtype(mean, data.dtype)
 
 
 def sparse_segment_sqrt_n(
@@ -45,8 +48,10 @@ def sparse_segment_sqrt_n(
 ) -> Tensor:
     """`sparse_segment_sum` over the square root of the number of rows in each segment."""
     with name_scope(name, "SparseSegmentSqrtN", [data, indices, segment_ids]):
-        rows = _rows(data, indices)
-        return _summed(rows, segment_ids, num_segments) / ops.sqrt(_counts(rows, segment_ids, num_segments))
+        data = convert_to_tensor(data)
+        rows = widened(_rows(data, indices))
+        roots = ops.sqrt(_counts(rows, segment_ids, num_segments))
+        return of_dtype(_summed(rows, segment_ids, num_segments) / roots, data.dtype)
 
 
 def _rows(data: Any, indices: Any) -> Tensor:

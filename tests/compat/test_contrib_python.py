@@ -58,6 +58,8 @@ def content(**changes):
         content(words=["<UNK>", "a", "a"]),
         content(words=[1, 2]),
         content(words=None),
+        content(words={"<UNK>": 1, "a": 2}),
+        content(max_document_length=True),
         content(max_document_length=10**15),
         content(max_document_length=-1),
         content(max_document_length="4"),

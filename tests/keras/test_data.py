@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import json
 import struct
 import tarfile
 import zipfile
@@ -187,6 +188,25 @@ def test_data_sets_that_are_not_what_they_say(tmp_path, data, told):
 def test_text_that_describes_no_tokenizer(text):
     with pytest.raises(ValueError, match="no tokenizer is described"):
         keras.preprocessing.text.tokenizer_from_json(text)
+
+
+WRONG = {
+    "num_words": [-1, 1.5, "9", True], "filters": [1], "split": ["", None], "lower": ["x"],
+    "oov_token": [[1]], "document_count": ["4", -2], "word_index": ['{"a": [1]}', '{"a": -1}', "[]"],
+    "index_word": ['{"1": 1.5}', '{"-1": "a"}'], "index_docs": ['{"1": -1}', '{"1": "x"}'],
+    "word_counts": ['{"a": null}'], "unknown": [1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_tokenizers_with_parts_of_another_kind(name):
+    tokenizer = keras.preprocessing.text.Tokenizer(9)
+    tokenizer.fit_on_texts(["a b", "a"])
+    for value in WRONG[name]:
+        described = json.loads(tokenizer.to_json())
+        described["config"][name] = value
+        with pytest.raises(ValueError, match="no tokenizer is described"):
+            keras.preprocessing.text.tokenizer_from_json(json.dumps(described))
 
 
 def test_custom_objects_are_known_inside_their_scope():

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from staticgraph.runtime.processes import heartbeat
 from staticgraph.runtime.processes.heartbeat import Heartbeat
 
 LIMIT = 30  # seconds: an answer that takes longer is a failure
@@ -49,6 +50,24 @@ def test_a_process_that_does_nothing_is_named(pair):
     ask(first)
     idle, who = first.idle(0.0)
     assert idle >= 0 and who.startswith("process 1 hangs")
+
+
+def test_a_damaged_word_of_a_peer_ends_nothing(pair, stranger):
+    first, second = pair
+    for data in (b"", b"{", b"\xff", b"[" * 3000):
+        stranger.sendto(second.address[2].encode() + data, second.address[:2])
+    ask(first)
+
+
+def test_a_line_in_a_file_of_a_long_name_fits_into_a_datagram(pair, monkeypatch):
+    """One that is cut off is no JSON, and ended the thread that hears it."""
+    first, second = pair
+    monkeypatch.setattr(heartbeat, "line_of_thread", lambda thread: "\u4e00" * 1300 + ".py:7")
+    second.wait("\u4e00" * 900)
+    ask(first)
+    second.wait("")
+    [life] = first._lives.values()
+    assert life["at"].endswith(".py:7")
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import BOOLEAN, FLOATING, NUMERIC, REAL, bool_, int32
+from staticgraph.compiler.graph.dtypes import (
+    BOOLEAN,
+    FLOATING,
+    NUMERIC,
+    REAL,
+    as_dtype,
+    bool_,
+    int32,
+    sum_dtype,
+)
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
 from staticgraph.compiler.graph.sizes import AnySize, is_open, positive
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
 from staticgraph.compiler.ops.kinds import composite, in_float32, reduced_shape, reduction, sizes
 from staticgraph.compiler.ops.samples import Sample, distinct, real, truth
 
@@ -83,7 +93,7 @@ def _prod_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[Any]
         rows, axis=1, exclusive=True, reverse=True
     )
     others = ops.transpose(ops.reshape(others, shape=moved.shape), perm=np.argsort(order).tolist())
-    return (spread(g, x, axis) * (ops.conj(others) if x.dtype.is_complex else others),)
+    return (spread(g, x, axis) * conjugate(others),)
 
 
 def _extremum_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[Any]:
@@ -214,8 +224,8 @@ def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
             x, axis=axes, keepdims=keepdims, dtype=np.complex128 if x.dtype.kind == "c" else np.float64
         )
         return np.asarray(total / np.float64(count)).astype(x.dtype)
-    total = np.asarray(np.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype))
-    return scalar.truncdiv(total, np.full(total.shape, count, x.dtype)).astype(x.dtype)
+    total = np.asarray(np.sum(x, axis=axes, keepdims=keepdims, dtype=sum_dtype(as_dtype(x.dtype)).numpy))
+    return scalar.truncdiv(total, np.full(total.shape, count, total.dtype)).astype(x.dtype)
 
 
 @composite(
@@ -225,11 +235,14 @@ def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
 def reduce_mean(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Mean of the elements along `axis`: NaN if there are none.
 
-    Of integers, the quotient without its fraction.
+    Of integers, the quotient without its fraction. Their sum is of 64 bits and does not wrap around:
+    TensorFlow 1.15 gives 0 for the mean of 100 numbers 2 of int8, and crashes at 256 of them.
     """
-    total = ops.reduce_sum(input_tensor, axis=axis, keepdims=keepdims)
-    count = count_along(input_tensor.shape, axis)
-    return scalar.truncdiv(total, count) if total.dtype.is_integer else total / count
+    dtype, count = input_tensor.dtype, count_along(input_tensor.shape, axis)
+    if not dtype.is_integer:
+        return ops.reduce_sum(input_tensor, axis=axis, keepdims=keepdims) / count
+    total = ops.reduce_sum(ops.cast(input_tensor, dtype=sum_dtype(dtype)), axis=axis, keepdims=keepdims)
+    return ops.cast(scalar.truncdiv(total, count), dtype=dtype)
 
 
 def _norm(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:

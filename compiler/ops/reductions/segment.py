@@ -14,7 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC, REAL, bfloat16, int32, int64
+from staticgraph.compiler.graph.dtypes import (
+    FLOATING,
+    NUMERIC,
+    REAL,
+    as_dtype,
+    bfloat16,
+    int32,
+    int64,
+    sum_dtype,
+)
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
@@ -307,9 +316,13 @@ def segment_min(data: Any, *, segment_ids: Any) -> Any:
 
 
 def _mean_numpy(data: np.ndarray, segment_ids: Any) -> np.ndarray:
-    total = _sorted_numpy(_sums, 0)(data, segment_ids)
-    sizes = _per_segment(np.maximum(_sizes(segment_ids), 1), data.ndim).astype(data.dtype)
-    return np.trunc(total / sizes).astype(data.dtype) if data.dtype.kind in "iu" else total / sizes
+    whole = data.dtype.kind in "iu"
+    wide = data.astype(sum_dtype(as_dtype(data.dtype)).numpy) if whole else data
+    total = _sorted_numpy(_sums, 0)(wide, segment_ids)
+    sizes = _per_segment(np.maximum(_sizes(segment_ids), 1), data.ndim).astype(wide.dtype)
+    if whole:
+        return scalar.truncdiv(total, np.broadcast_to(sizes, total.shape)).astype(data.dtype)
+    return total / sizes
 
 
 @composite(tf="SegmentMean", wide=True, numpy=_mean_numpy, dtypes=NUMERIC, **_SORTED)
@@ -321,10 +334,11 @@ def segment_mean(data: Any, *, segment_ids: Any) -> Any:
     >>> sg.Session().run(sg.segment_mean([2.0, 3.0, 4.0], [0, 0, 1]))
     array([2.5, 4. ], dtype=float32)
     """
-    total = _reduced(unsorted_segment_sum, data, segment_ids)
-    sizes = _per_segment(np.maximum(_sizes(segment_ids), 1), data.rank).astype(data.dtype.numpy)
-    divide = ops.truncatediv if data.dtype.is_integer else ops.realdiv
-    return divide(total, data.recorder.constant(sizes, data.dtype))
+    dtype = sum_dtype(data.dtype)
+    total = _reduced(unsorted_segment_sum, ops.cast(data, dtype=dtype), segment_ids)
+    sizes = _per_segment(np.maximum(_sizes(segment_ids), 1), data.rank).astype(dtype.numpy)
+    divide = ops.truncatediv if dtype.is_integer else ops.realdiv
+    return ops.cast(divide(total, data.recorder.constant(sizes, dtype)), dtype=data.dtype)
 
 
 def _bincount_type(arr: TensorType, weights: TensorType, size: Any) -> TensorType:

@@ -51,7 +51,7 @@ class CachedInFile(Node):
 
     def iterate(self, run: Run) -> Iterator[Element]:
         name = run.value(self.filename)
-        path = name.item().decode() if isinstance(name, np.ndarray) else name
+        path = os.fsdecode(name.item()) if isinstance(name, np.ndarray) else name
         if not path:
             yield from self._in_memory(run)
         elif os.path.exists(path):

@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32, int64, string
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.random_numbers.integers import seeds_of
 from staticgraph.tf1.data import selecting
 from staticgraph.tf1.data.dataset import Dataset
@@ -169,21 +169,24 @@ class _Probe:
             open_bytes(name, self._compression) as file,
             io.TextIOWrapper(file, encoding="utf-8", newline="") as lines,
         ):
-            yield from csv.reader(lines, **self._settings)
+            try:
+                yield from csv.reader(lines, **self._settings)
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise _refused(f"{name} is no table of text in UTF-8: {error}") from None
 
 
 def _kind(field: str) -> int:
     """The place in `_TYPES` of the first type that can hold a field."""
-    try:
-        whole = int(field)
-    except ValueError:
+    from staticgraph.compiler.ops.text.strings import number  # few programs read rows
+
+    for place, dtype in enumerate(_TYPES[:-1]):
         try:
-            number = float(field)
-        except ValueError:
-            return 4
-        with np.errstate(over="ignore"):
-            return 2 if np.float32(number) < np.inf else 3 if number < np.inf else 4
-    return 0 if -(2**31) <= whole < 2**31 else 1 if -(2**63) <= whole < 2**63 else 2
+            with np.errstate(over="ignore"):
+                if np.isfinite(number(field.encode(), dtype)):
+                    return place
+        except InvalidArgumentError:
+            continue
+    return len(_TYPES) - 1
 
 
 def _numbers(columns: Sequence[Any], names: Sequence[str]) -> list[int]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, string
-from staticgraph.compiler.graph.errors import OpError
+from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.tf1.data.pipeline import Failed, Node, Run, attempts
@@ -38,7 +38,7 @@ class Files(Node):
     structure: Any = STRING
 
     def iterate(self, run: Run) -> Iterator[Element]:
-        names = [name.decode() for name in np.ravel(run.value(self.filenames))]
+        names = [os.fsdecode(name) for name in np.ravel(run.value(self.filenames))]
         compression = run.value(self.compression)
         kind = TFRecordOptions.get_compression_type_string(
             compression.item().decode() if isinstance(compression, np.ndarray) else compression
@@ -115,9 +115,12 @@ class Rows(Files):
             lines = io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
             settings: dict[str, Any] = {} if self.quotes else {"quoting": csv.QUOTE_NONE}
             rows = csv.reader(lines, delimiter=self.delimiter, strict=True, **settings)
-            for row in itertools.islice(rows, int(self.header), None):
-                if row:
-                    yield rows.line_num, row
+            try:
+                for row in itertools.islice(rows, int(self.header), None):
+                    if row:
+                        yield rows.line_num, row
+            except csv.Error as error:
+                raise self.error(f"{name}, line {rows.line_num}: {error}") from None
 
     def _converted(self, name: str, numbered: tuple[int, list[str]]) -> Element:
         line, row = numbered
@@ -135,9 +138,11 @@ class Rows(Files):
             return default
         if dtype is string:
             return text(field.encode(errors="surrogateescape"))
+        from staticgraph.compiler.ops.text.strings import number  # few programs read rows
+
         try:
-            return dtype.round(int(field) if dtype.is_integer else float(field))
-        except (ValueError, OverflowError):
+            return dtype.round(number(field.encode(errors="surrogateescape"), dtype))
+        except InvalidArgumentError:
             raise self.error(f"{where}: {field!r} is not {dtype}") from None
 
 
@@ -149,8 +154,8 @@ class Matching(Node):
     structure: Any = STRING
 
     def iterate(self, run: Run) -> Iterator[Element]:
-        patterns = [pattern.decode() for pattern in np.ravel(run.value(self.patterns))]
+        patterns = [os.fsdecode(pattern) for pattern in np.ravel(run.value(self.patterns))]
         names = matching(patterns)
         if not names:
             raise self.error(f"No files matched pattern: {', '.join(patterns)}")
-        return ((text(name.encode()),) for name in names)
+        return ((text(os.fsencode(name)),) for name in names)

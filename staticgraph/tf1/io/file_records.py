@@ -51,16 +51,17 @@ def open_bytes(name: str, compression: str = "") -> BinaryIO:
     if not compression:
         return file
     bits = zlib.MAX_WBITS + (16 if compression == "GZIP" else 0)
-    return io.BufferedReader(_Decompressed(file, name, zlib.decompressobj(bits)))
+    return io.BufferedReader(_Decompressed(file, name, bits))
 
 
 class _Decompressed(io.RawIOBase):
-    """A compressed file, read in pieces."""
+    """A compressed file, or several joined to one, read in pieces."""
 
-    def __init__(self, file: BinaryIO, name: str, decompressor: Any) -> None:
+    def __init__(self, file: BinaryIO, name: str, bits: int) -> None:
         self._file = file
         self._name = name
-        self._decompressor = decompressor
+        self._bits = bits
+        self._stream = zlib.decompressobj(bits)
 
     def readable(self) -> bool:
         return True
@@ -69,13 +70,15 @@ class _Decompressed(io.RawIOBase):
         room = memoryview(buffer)
         made = b""
         while not made:
-            raw = self._decompressor.unconsumed_tail or self._file.read(_CHUNK)
+            raw = self._stream.unconsumed_tail or self._stream.unused_data or self._file.read(_CHUNK)
             if not raw:
-                if not self._decompressor.eof:
+                if not self._stream.eof:
                     raise DataLossError(f"{self._name}: the compressed data end too early")
                 return 0
+            if self._stream.eof:
+                self._stream = zlib.decompressobj(self._bits)
             try:
-                made = self._decompressor.decompress(raw, len(room))
+                made = self._stream.decompress(raw, len(room))
             except zlib.error as error:
                 raise DataLossError(f"{self._name}: it cannot be decompressed ({error})") from None
         room[: len(made)] = made

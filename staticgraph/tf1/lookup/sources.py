@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
+from staticgraph.compiler.ops.text.strings import number
 from staticgraph.tf1.io.file_records import line_without_end, open_bytes
 from staticgraph.tf1.lookup.operations import Table, table_import
 
@@ -97,6 +98,8 @@ class TextFileInitializer(_Initializer):
                 raise misuse(ValueError, text)
             if index < TextFileIndex.WHOLE_LINE:
                 raise misuse(ValueError, f"{what}_index is {index}, no column has that number")
+        if vocab_size is not None and vocab_size < 1:
+            raise misuse(ValueError, f"vocab_size is {vocab_size}, it must be greater than 0")
         self._filename = convert_to_tensor(filename, dtype=string, name="asset_filepath")
         add_to_collection(GraphKeys.ASSET_FILEPATHS, self._filename)
         self._columns = (key_index, self.key_dtype), (value_index, self.value_dtype)
@@ -125,7 +128,7 @@ def entries_of_file(filename: Any, *, columns: Any, size: int | None, delimiter:
     with open_bytes(name) as file:
         lines = (
             [line_without_end(line) for _, line in zip(range(size), file, strict=False)]
-            if size
+            if size is not None
             else [line_without_end(line) for line in file]
         )
     if b"" in lines:
@@ -152,6 +155,6 @@ def _column(name: str, lines: list[bytes], index: int, dtype: DType, delimiter: 
     if dtype is string:
         return string.round(fields)
     try:
-        return dtype.round([int(f) if dtype.is_integer else float(f) for f in fields])
-    except (ValueError, OverflowError) as error:
-        raise InvalidArgumentError(f"{name}: column {index} is not all {dtype}: {error}") from None
+        return dtype.round([number(field, dtype) for field in fields])
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"{name}: column {index} is not all {dtype}: {error.message}") from None

@@ -166,9 +166,11 @@ class VocabularyProcessor:
         try:
             content = json.loads(Path(filename).read_bytes())
             words, sizes = content["words"], [content["max_document_length"], content["min_frequency"]]
-            if content["format"] != _FORMAT or not all(size in range(_LONGEST) for size in sizes):
+            if content["format"] != _FORMAT or not all(type(n) is int and 0 <= n < _LONGEST for n in sizes):
                 raise ValueError(sizes)
-            if not all(isinstance(word, str) for word in words) or not 0 < len(words) == len(set(words)):
+            if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+                raise TypeError(words)
+            if not 0 < len(words) == len(set(words)):
                 raise ValueError(words)
         except (ValueError, KeyError, TypeError, RecursionError):
             hint = "a pickle that TensorFlow wrote is not read: fit the processor again"

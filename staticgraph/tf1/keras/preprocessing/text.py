@@ -194,16 +194,60 @@ def tokenizer_from_json(json_string: str) -> Tokenizer:
     """Return the tokenizer of `Tokenizer.to_json`. ValueError for a text that is none of such."""
     try:
         config = json.loads(json_string)["config"]
-        counts = {name: json.loads(config.pop(name)) for name in ("word_counts", "word_docs", "word_index")}
-        by_number = {name: json.loads(config.pop(name)) for name in ("index_docs", "index_word")}
+        by_word = {name: _table(config.pop(name)) for name in ("word_counts", "word_docs", "word_index")}
+        by_number = {name: _table(config.pop(name)) for name in ("index_docs", "index_word")}
+        for name, value in config.items():
+            if type(value) not in _KINDS[name]:
+                raise TypeError(f"{name} is {value!r}")
         tokenizer = Tokenizer(**config)
-        vars(tokenizer).update(counts)
+        vars(tokenizer).update(by_word)
         for name, found in by_number.items():
             setattr(tokenizer, name, {int(key): value for key, value in found.items()})
-        return tokenizer
     except CAUGHT as error:
-        text = f"no tokenizer is described by this text: {type(error).__name__}: {error}"
-        raise misuse(ValueError, text, "give the text of Tokenizer.to_json()") from None
+        raise _no_tokenizer(f"{type(error).__name__}: {error}") from None
+    wrong = [name for name, is_right in _checks(tokenizer).items() if not is_right]
+    if wrong:
+        raise _no_tokenizer(f"{wrong[0]} holds values of another kind")
+    return tokenizer
+
+
+# The kinds of the settings in a text.
+_KINDS = {
+    "num_words": (int, type(None)), "filters": (str,), "lower": (bool,), "split": (str,),
+    "char_level": (bool,), "oov_token": (str, type(None)), "document_count": (int,),
+}  # fmt: skip
+
+
+def _table(text: str) -> dict[str, Any]:
+    """Return the entries of a table that is written as JSON inside of JSON."""
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise TypeError(f"{found!r} is no table")
+    return found
+
+
+def _checks(tokenizer: Tokenizer) -> dict[str, bool]:
+    """Return if each part of a tokenizer is of the kind that it must be."""
+
+    def are_counts(table: dict[Any, Any]) -> bool:
+        return all(type(count) is int and count >= 0 for count in table.values())
+
+    numbers = (*tokenizer.word_index.values(), *tokenizer.index_word, *tokenizer.index_docs)
+    return {
+        "num_words": tokenizer.num_words is None or tokenizer.num_words >= 0,
+        "split": bool(tokenizer.split),
+        "document_count": tokenizer.document_count >= 0,
+        "word_counts": are_counts(tokenizer.word_counts),
+        "word_docs": are_counts(tokenizer.word_docs),
+        "index_docs": are_counts(tokenizer.index_docs),
+        "word_index": all(type(number) is int and number > 0 for number in numbers),
+        "index_word": all(isinstance(word, str) for word in tokenizer.index_word.values()),
+    }
+
+
+def _no_tokenizer(why: str) -> Exception:
+    text = f"no tokenizer is described by this text: {why}"
+    return misuse(ValueError, text, "give the text of Tokenizer.to_json()")
 
 
 show_public_names(__name__)
