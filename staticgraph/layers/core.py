@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from staticgraph import nn
+from staticgraph.building.flags import decided
 from staticgraph.building.framework import checked
 from staticgraph.building.inputs import identity
 from staticgraph.compiler import ops
@@ -96,6 +97,7 @@ class Dropout(Layer):
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
+        training = decided(training)
         if isinstance(training, Tensor):
             return self._in_training(inputs, training, self.noise_shape)
         if not training:

@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.arrays.casts import of_dtype
+from staticgraph.building.flags import decided
 from staticgraph.building.framework import checked
 from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
@@ -146,7 +147,7 @@ class BatchNormalization(Layer):
             scope.set_partitioner(partitioner)
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
-        training = training if isinstance(training, Tensor) else bool(training)
+        training = decided(training)
         form = self._fused if self._is_fused else self._composed if self._is_plain else self._with_options
         outputs: Tensor = form(inputs, training)
         outputs.set_shape(inputs.shape)  # `training` may be of unknown shape

@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph import nn
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
+from staticgraph.building.flags import decided
 from staticgraph.building.inputs import identity
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.checks.arguments import function_of
@@ -121,7 +122,7 @@ class Dropout(core.Dropout, Layer):
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         shape = self._noise_shape(inputs)
-        training = K.learning_phase() if training is None else training
+        training = decided(K.learning_phase() if training is None else training)
         if isinstance(training, Tensor):
             return self._in_training(inputs, training, shape)
         return K.in_train_phase(

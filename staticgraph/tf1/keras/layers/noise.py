@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
+from staticgraph.building.flags import decided
 from staticgraph.building.inputs import identity
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
@@ -33,7 +34,7 @@ class _Noise(Layer):
         raise NotImplementedError
 
     def call(self, inputs: Any, training: Any = None) -> Any:
-        training = K.learning_phase() if training is None else training
+        training = decided(K.learning_phase() if training is None else training)
         if isinstance(training, Tensor):
             count_more(inputs.graph, _BRANCHES)
         return K.in_train_phase(lambda: self.disturbed(inputs), lambda: identity(inputs), training)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.arrays import array_ops
+from staticgraph.building.flags import decided
 from staticgraph.building.framework import checked
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import require
@@ -82,8 +83,7 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
         self.built = True
 
     def call(self, inputs: Any, training: Any = None) -> Any:
-        training = K.learning_phase() if training is None else training
-        training = training if isinstance(training, Tensor) else bool(training)
+        training = decided(K.learning_phase() if training is None else training)
         if not self._is_plain:
             outputs = self._with_options(inputs, training)
             outputs.set_shape(inputs.shape)
