@@ -17,7 +17,7 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, current_answer, listening
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import has_sizes, is_open
+from staticgraph.compiler.graph.sizes import AnySize, bounds, has_sizes, is_open, terms_of
 
 
 class _Typed(Protocol):
@@ -30,6 +30,7 @@ T = TypeVar("T", bound=_Typed)
 # Folding a larger constant would trade a few instructions for memory in every program and file.
 FOLD_LIMIT = 1 << 16
 FOLDED_LIMIT = 1 << 26  # bytes of all constants that a Function's builder computes
+_ROOM = 7  # bits that a factor of a size leaves for the size: numbers with larger factors wrap around
 SOURCE_LIMIT = 1 << 10  # for what is computed from positions alone: shapes and axes are made of such tensors
 
 
@@ -195,13 +196,14 @@ class Builder:
         """Compute with open sizes, as far as the result consists of sizes too."""
         if not type.dtype.is_integer:
             return None
-        if op.name == "cast":
-            return self.constant(values[0], type.dtype).node
         assert op.reference is not None
         try:
-            return self.constant(op.reference(*values, **attrs), type.dtype).node
+            value = values[0] if op.name == "cast" else op.reference(*values, **attrs)
         except (Undecided, TypeError):
             return None  # computed in a run
+        if any(_wraps(size, type.dtype) for size in np.ravel(value).tolist()):
+            return None
+        return self.constant(value, type.dtype).node
 
     def constant(self, value: Any, dtype: DType | str | None = None) -> Value:
         """A constant; a dtype of None is inferred as in TF1: float32 for Python floats, int32 for ints.
@@ -274,6 +276,20 @@ _NOT_KNOWN = "the sizes of its result are not known"
 def _is_given(value: Value) -> bool:
     """Return True if a value is `known`."""
     return value.node.op.name in ("constant", "extents")
+
+
+def _wraps(size: AnySize, dtype: DType) -> bool:
+    """Return True if numbers of a dtype are taken to wrap around where a size is exact.
+
+    As in `n * 1103515245 + 12345` of int32, a random number. Sums of products of sizes, such as `n * 64`, are
+    taken to be sizes, although these are not proven to be small. So are not numbers of less than 32 bits.
+    """
+    least, most = bounds(size)
+    if dtype.min <= least and most <= dtype.max:
+        return False
+    if dtype.size < 4 or (least < 0 and dtype.min == 0):
+        return True
+    return any(abs(factor) > int(dtype.max) >> _ROOM for factor in terms_of(size).values())
 
 
 def _call(op: OpDef, inputs: Sequence[Value]) -> str:
