@@ -11,9 +11,8 @@ from itertools import groupby
 
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
-from staticgraph.compiler.codegen.llvm.control_flow import LOOK, STOPPABLE
 from staticgraph.compiler.codegen.llvm.step import step
-from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers
+from staticgraph.compiler.codegen.llvm.step_function import LOOK, STOPPABLE, OpenNumbers
 from staticgraph.compiler.codegen.llvm.text import Code, with_calls
 from staticgraph.compiler.emit_region import TimeTable, Work, copies, maybe_ref, ref_of, region_of, time_entry
 from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate

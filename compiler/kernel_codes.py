@@ -31,7 +31,7 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.fusion.group import Group, is_control, is_host
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
+from staticgraph.compiler.graph.size_contexts import Undecided, answering
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.kernel_dedup import FEW, KernelTable
 from staticgraph.compiler.lower.program import Launch, Loops

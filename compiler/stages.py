@@ -145,7 +145,7 @@ STAGES = (
     Stage("kernel", "unroll_and_jam", "do rows together that load the same elements",
           "Kernel", "Kernel", "kernel.schedule_cpu.unroll_and_jam"),
     Stage("kernel", "parallelize", "cut loops into phases of chunks; spill what crosses phases to memory",
-          "Kernel", "Kernels", "kernel.schedule_cpu.parallelize"),
+          "Kernel", "Kernels", "kernel.schedule_cpu.schedule"),
     Stage("kernel", "accumulators", "add to several partial sums where there are few columns",
           "Kernels", "Kernels", "kernel.schedule_cpu.accumulators"),
     Stage("kernel", "peel", "begin vector loops where memory is aligned",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from staticgraph.compiler.graph.tensor import Operation, Tensor
     from staticgraph.runtime.executable import Checks, Executable
     from staticgraph.runtime.fetches import Fetches
-    from staticgraph.runtime.memory.aligned import BufferPool
+    from staticgraph.runtime.memory import BufferPool
     from staticgraph.runtime.profiling.times import Meter
     from staticgraph.runtime.state.variables import VariableStore
 

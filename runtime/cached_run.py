@@ -25,13 +25,13 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.feeds import Converter
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.program_cache import ProgramCache
 
 if TYPE_CHECKING:
+    from staticgraph.runtime.backend import FastPath
     from staticgraph.runtime.host_ops.segmented_run import SegmentedRun
 
 

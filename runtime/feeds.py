@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import bfloat16, string
+from staticgraph.compiler.graph.dtypes import as_strings, bfloat16, string
 from staticgraph.compiler.graph.errors import FeedError, headline, hint, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
-from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.runtime.memory.aligned import empty
+from staticgraph.runtime.memory import empty
 
 
 def feed_tensors(graph: Graph, feed_dict: Mapping[Any, Any] | None) -> dict[Tensor, Any]:

@@ -8,8 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
-from staticgraph.compiler.capture.specialization import Specializer
+from staticgraph.compiler.capture.open_shapes import OpenShapes, Specializer, open_shapes
 from staticgraph.compiler.capture.step import SHORT, Needs, NeedsFeeds, NeedsTypes, Step
 from staticgraph.compiler.graph.checks.result_types import addressable
 from staticgraph.compiler.graph.shapes import TensorType

@@ -27,17 +27,16 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.gc_pause import collector_paused
-from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.memory.aligned import BufferPool, from_storage, to_storage
-from staticgraph.runtime.memory.recursion import with_room
+from staticgraph.runtime.memory import BufferPool, from_storage, to_storage, with_room
 from staticgraph.runtime.reports.recompile_reason import CallSignature, Reason, RecompileWarner, reason
 from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 from staticgraph.runtime.step_compiler import Bound, StepCompiler
 
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.open_shapes import OpenShapes
+    from staticgraph.runtime.backend import FastPath
     from staticgraph.runtime.open_programs import OpenPrograms, OpenRun
 
 PROGRAM_LIMIT = 128  # batches of ever new sizes must not fill the memory

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.capture.step import Needs, Step
 from staticgraph.compiler.graph.errors import NoCompileError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.runtime.backend import Backend
 from staticgraph.runtime.executable import Checks, Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.reports.compile_log import CompileEvent
 from staticgraph.runtime.reports.recompile_reason import Reason
 from staticgraph.runtime.switches import Settings
 
+if TYPE_CHECKING:
+    from staticgraph.runtime.backend import Backend
+
 # An op that was called in Python, what gives the values of its inputs, and its results; None if it failed.
 HostObserver = Callable[[Operation, Callable[[Tensor], Any], Sequence[Any] | None], None]
-
-
 Statics = Sequence[tuple[int, bytes]]  # values of feeds by their numbers
 # Gives the program for values of open sizes and of feeds; captures the step for them if a run is refused.
 Bind = Callable[[Mapping[str, int], Statics, Callable[[], Step | Needs]], Executable]

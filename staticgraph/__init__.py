@@ -51,7 +51,6 @@ from staticgraph.building.inputs import *
 from staticgraph.runtime.session import Session
 from staticgraph.runtime.session import default_session as get_default_session
 
-from staticgraph.namespaces import extensions as _extensions
 from staticgraph.namespaces import public_paths as _public_paths
 from staticgraph.building import tracebacks as _tracebacks
 from staticgraph.compiler.support.lazy_names import functions_of as _functions_of
@@ -59,9 +58,10 @@ from staticgraph.compiler.support.lazy_names import lazy_names as _lazy_names
 from staticgraph.compiler.support.lazy_names import show_public_names as _show_public_names
 from staticgraph.compiler.support.lazy_names import tell_missing_names as _tell_missing_names
 from staticgraph.namespaces.public_names import NAMES as _NAMES
+from staticgraph.namespaces.public_names import tell_lower_layers as _tell_lower_layers
 from staticgraph.namespaces.public_paths import HOMES as _HOMES
 
-_extensions.install()
+_tell_lower_layers()
 _public_paths.install()
 _pause.__exit__()
 _tracebacks.install()

@@ -48,14 +48,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="accept what is printed now as golden text")
+    parser.addoption(
+        "--turn", help="the turn of cases that repeat a check; `all` runs all (tests/repetitions.py)"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # the choice of `-m` comes after it
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in interpreted.compiled_in(config.option.markexpr, items):
         item.add_marker("slow")
-    for item in repetitions.repeated(items):
-        item.add_marker("slow")
+    if config.option.markexpr != "fast" and not _is_named(config):  # the fast tier is the same in each run
+        for item in repetitions.repeated(items):
+            item.add_marker("slow")
     for item in fast.chosen(items):
         item.add_marker("fast")
 
@@ -63,11 +67,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(tryfirst=True)
 def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
     """Make no slow tests, a quarter of all, if they are left out anyway and none is named."""
-    options = collector.config.option
-    named = any("::" in name for name in options.file_or_dir)
-    unwanted = options.markexpr in ("not slow", "fast") and not named
+    config = collector.config
+    unwanted = config.option.markexpr in ("not slow", "fast") and not _is_named(config)
     marks = getattr(obj, "pytestmark", ()) if unwanted and isinstance(obj, FunctionType | type) else ()
     return [] if any(mark.name == "slow" for mark in marks) else None
+
+
+def _is_named(config: pytest.Config) -> bool:
+    """Return True if tests were asked for by their names: then all their cases are wanted."""
+    return any("::" in name for name in config.option.file_or_dir)
+
+
+def _told_turn(config: pytest.Config) -> str:
+    return (
+        f"turn {config.option.turn} of repeated cases: --turn {config.option.turn} again, --turn all for all"
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return _told_turn(config)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """With -q there is no header: what failed says how to repeat it."""
+    if terminalreporter.stats.get("failed") or terminalreporter.stats.get("error"):
+        terminalreporter.write_line(_told_turn(config))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -123,7 +147,7 @@ class _OldObjects:
     LONG = 0.05  # seconds of CPU time
 
     def __init__(self) -> None:
-        self.began, self.long = 0.0, True  # after collection there is much
+        self.began, self.long = 0.0, False
 
     def __call__(self, phase: str, info: dict[str, int]) -> None:
         """Callback of the collector."""
@@ -149,6 +173,7 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
+    gc.freeze()  # without a look, which would take a second
     gc.enable()
     gc.set_threshold(5000, 10, 50)  # looks are rare: most of what a test makes is gone when it ends
     gc.callbacks.append(_old_objects)
@@ -169,6 +194,8 @@ def pytest_configure(config: pytest.Config) -> None:
     a tenth of the time for them.
     """
     config.pluginmanager.register(Deadlines(), "deadlines")
+    config.option.turn = config.option.turn or repetitions.of_tree()  # the processes of -n are given options
+    repetitions.begin(config.option.turn)
     if hasattr(config, "workerinput"):
         return  # the process that starts the others has chosen
     roomy = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM

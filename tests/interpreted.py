@@ -1,13 +1,12 @@
 """Tests of what users call: most of them interpret their steps, since they do not look at machine code.
 
-Machine code takes two thirds of their time, and has tests of its own. Each third of them compiles all the
-same, and so do all with `pytest -m slow`. `@pytest.mark.compiled` is for a test, a class or a file
-(`pytestmark`) that looks at what is compiled.
+Machine code takes two thirds of their time, and has tests of its own. A fifth of them compiles all the same,
+by turns (tests/repetitions.py), and so do all with `pytest -m slow`. `@pytest.mark.compiled` is for a test, a
+class or a file (`pytestmark`) that looks at what is compiled.
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,9 +18,10 @@ from staticgraph.runtime.backend import Backend
 from staticgraph.runtime.gpu.placement import open_backend
 from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from staticgraph.runtime.switches import Settings
+from tests.repetitions import has_turn
 
 FOLDERS = {"api", "compat", "errors", "estimator", "graph_def", "keras", "onnx", "train"}
-ONE_IN = 3  # of their tests is compiled
+ONE_IN = 5  # of their tests is compiled; prime to the shares of `one_in`: a test has its turn both ways
 
 
 def is_short(tier: str) -> bool:
@@ -39,7 +39,7 @@ def is_now(item: pytest.Item) -> bool:
     """Return True for a test that is interpreted in this run of pytest."""
     if not is_short(item.config.option.markexpr) or not may_be(item):
         return False
-    return zlib.crc32(item.nodeid.encode()) % ONE_IN != 0
+    return not has_turn(item.nodeid, ONE_IN)
 
 
 def compiled_in(tier: str, items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:

@@ -1,38 +1,118 @@
-"""Turns of the cases that repeat a check: those that are not run always are slow, for `pytest -m slow`.
+"""Turns of the tests that take long: each run has its share of them, and the others are slow.
 
-@pytest.mark.by_turns("dtype")    each case of the other parameters with one dtype, the dtypes by turns
-@pytest.mark.one_in(3)            each third case
+@pytest.mark.by_turns("dtype")       each case of the other parameters with one dtype, the dtypes by turns
+@pytest.mark.one_in(3)               each third case; and a test that has no cases in each third turn
+@pytest.mark.one_in(3, of=key)       each third of the cases whose parameters have the same key, at least one
+
+The turn of a run is the number of commits behind it: one commit after the other runs other cases, and as many
+commits as there are shares run all. `--turn` repeats the run of another commit, and `--turn all` leaves out
+nothing. A test that is named (`file.py::test`) runs all its cases.
 """
 
+import os
+import subprocess
+import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
+ALL = "all"
+VARIABLE = "TEST_TURN"  # a turn for trees without commits, such as the copy that .ci/run tests
+_ROOT = Path(__file__).resolve().parent.parent
+_Case = TypeVar("_Case")
+_turn: int | None = 0  # None: all cases
+
+
+def of_tree(root: Path = _ROOT) -> str:
+    """Return the turn of a tree of files, which is the same in each run: how many commits led to it.
+
+    A tree without commits has turn 0.
+    """
+    if VARIABLE in os.environ or not (root / ".git").exists():
+        return os.environ.get(VARIABLE) or "0"
+    command = ["git", "-C", str(root), "rev-list", "--count", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):  # no git, or no commit
+        return "0"
+
+
+def begin(turn: str) -> None:
+    """Give this process the turn of its run, a number or `all`, before files of tests are imported."""
+    global _turn
+    _turn = None if turn == ALL else int(turn)
+
+
+def share(cases: Iterable[_Case], one_in: int, start: int = 0, turns: int = 1) -> list[_Case]:
+    """Return the cases that this run has of some: each `one_in`-th, and one of them at least.
+
+    `start` is the turn that turn 0 has; the cases change after so many `turns`.
+    """
+    cases = list(cases)
+    if _turn is None or not cases:
+        return cases
+    return cases[(_turn // turns + start) % min(one_in, len(cases)) :: one_in]
+
+
+def has_turn(name: str, one_in: int) -> bool:
+    """Return True if it is the turn of what has a name: one in so many names."""
+    return _turn is None or (zlib.crc32(name.encode()) + _turn) % one_in == 0
+
 
 def repeated(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    """The tests that only repeat what others check."""
+    """The tests that have no turn in this run."""
     functions: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("by_turns") or item.get_closest_marker("one_in"):
-            functions[item.nodeid.partition("[")[0]].append(item)
+            functions[_function(item)].append(item)
     for cases in functions.values():
-        yield from _repeated(cases)
+        kept = set(map(id, _chosen(cases)))
+        yield from (case for case in cases if id(case) not in kept)
 
 
-def _repeated(cases: list[pytest.Item]) -> Iterator[pytest.Item]:
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def _chosen(cases: list[pytest.Item]) -> list[pytest.Item]:
     by_turns, one_in = (cases[0].get_closest_marker(name) for name in ("by_turns", "one_in"))
-    if one_in:
-        yield from (case for number, case in enumerate(cases) if number % one_in.args[0])
-        return
+    turns = 1
+    if _turn is None:
+        return cases
+    if by_turns:
+        cases, turns = _by_turns(cases, by_turns.args)
+    if one_in and not hasattr(cases[0], "callspec"):
+        return [case for case in cases if has_turn(case.nodeid, *one_in.args)]
+    return _one_in(cases, turns, *one_in.args, **one_in.kwargs) if one_in else cases
+
+
+def _one_in(
+    cases: list[pytest.Item], turns: int, n: int, of: Callable[[dict[str, Any]], object] = len
+) -> list[pytest.Item]:
+    alike: dict[object, list[pytest.Item]] = defaultdict(list)
+    for case in cases:
+        alike[of(case.callspec.params)].append(case)
+    start = zlib.crc32(_function(cases[0]).encode())  # or one turn would have the first case of all tests
+    return [case for k, each in enumerate(alike.values()) for case in share(each, n, start + k, turns)]
+
+
+def _by_turns(cases: list[pytest.Item], names: Sequence[str]) -> tuple[list[pytest.Item], int]:
+    """The cases of this turn, and after how many turns they come again."""
+    assert _turn is not None
     turns: dict[object, int] = {}
     values: dict[object, int] = {}
     places = []
     for case in cases:  # parameters are the same objects in all cases, and need not be hashable
         given = {name: id(value) for name, value in case.callspec.params.items()}
-        value = tuple(given.pop(name) for name in by_turns.args)
+        value = tuple(given.pop(name) for name in names)
         turn = turns.setdefault(tuple(sorted(given.items())), len(turns))
         places.append((turn, values.setdefault(value, len(values))))
-    yield from (
-        case for case, (turn, value) in zip(cases, places, strict=True) if turn % len(values) != value
-    )
+    chosen = [
+        case
+        for case, (turn, value) in zip(cases, places, strict=True)
+        if (turn + _turn) % len(values) == value
+    ]
+    return chosen, len(values)

@@ -13,6 +13,8 @@ from benchmarks.sizes import graph_side, group, worker
 from benchmarks.sizes.stories import STORIES
 from benchmarks.workloads import WORKLOADS
 
+pytestmark = pytest.mark.one_in(3)
+
 
 @pytest.fixture
 def side():

@@ -22,6 +22,8 @@ from benchmarks.workloads import WORKLOADS, Cost
 from staticgraph.applications.cli.machine import cores
 from staticgraph.runtime.cpu import jit as cpu_jit
 
+pytestmark = pytest.mark.one_in(3)
+
 ROOT = Path(__file__).resolve().parent.parent
 OURS, NUMPY = peers.Row(peers.OURS, sys.executable), peers.Row("NumPy", sys.executable)
 BOTH = [name for name in WORKLOADS if OURS.does(name) and NUMPY.does(name)]

@@ -9,7 +9,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 300  # seconds: it hangs
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here"),
+    pytest.mark.one_in(3),
+]
 
 
 def run(*command: str) -> str:

@@ -15,6 +15,8 @@ import pytest
 
 import staticgraph as sg
 
+pytestmark = pytest.mark.one_in(3)
+
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 sys.path.insert(0, str(EXAMPLES))
 

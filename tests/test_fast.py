@@ -23,7 +23,6 @@ REACHED = {
     "staticgraph.compiler.codegen.cuda.rows": "gpu/test_rows.py::test_every_combiner_and_dtype",
     "staticgraph.compiler.codegen.cuda.scans": SCHEDULES,
     "staticgraph.compiler.graph.recording": "graph/test_graph.py::test_an_error_leaves_the_graph_as_it_was",
-    "staticgraph.compiler.graph.scopes": "api/test_graph_scopes.py::test_name_scopes_nest_and_are_numbered",
     "staticgraph.compiler.kernel.approximate": "kernel/test_approximate.py::test_errors_are_within_bounds",
     "staticgraph.compiler.kernel.iterative": (
         "ops/test_iterative.py::test_incomplete_gamma_functions_are_exact"

@@ -11,7 +11,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.runtime.cpu.backend import CpuBackend
 from staticgraph.runtime.interpreter.backend import InterpreterBackend
-from tests import interpreted
+from tests import interpreted, repetitions
 
 
 def items(folder: str, tier: str = "not slow", mark: str | None = None) -> list[Any]:
@@ -31,9 +31,19 @@ def test_folders_are_there():
 
 
 @pytest.mark.parametrize("tier", ["not slow", "fast", "not slow and not page"])
-def test_two_of_three_are_interpreted(tier: str):
-    assert 180 < sum(map(interpreted.is_now, items("api", tier))) < 220
+def test_four_of_five_are_interpreted(tier: str):
+    assert 220 < sum(map(interpreted.is_now, items("api", tier))) < 260
     assert not list(interpreted.compiled_in(tier, items("api", tier)))
+
+
+def test_five_turns_compile_each_once(monkeypatch: pytest.MonkeyPatch):
+    compiled = []
+    for turn in range(interpreted.ONE_IN):
+        monkeypatch.setattr(repetitions, "_turn", turn)
+        compiled += [item.nodeid for item in items("api") if not interpreted.is_now(item)]
+    assert sorted(compiled) == sorted(item.nodeid for item in items("api"))
+    monkeypatch.setattr(repetitions, "_turn", None)
+    assert not any(map(interpreted.is_now, items("api")))
 
 
 def test_what_looks_at_machine_code_is_compiled():

@@ -56,11 +56,8 @@ FOR_ALL = (
     "compiler.stages",
     "compiler.machine",
     "compiler.graph.sizes",
-    "compiler.graph.open_sizes.bounded",
-    "compiler.graph.open_sizes.data",
-    "compiler.graph.open_sizes.names",
-    "compiler.graph.open_sizes.symbols",
-    "compiler.graph.open_sizes.undecided",
+    "compiler.graph.open_sizes",
+    "compiler.graph.size_contexts",
 )
 
 # Third-party packages, and which packages may import them.
@@ -101,7 +98,7 @@ SHELVES = {
     "staticgraph.tf1",
 }
 # Shelves of the public package, and the shelves that each may import. The rooms beside them are the core,
-# which imports none: it reaches a shelf by name alone, through `staticgraph/namespaces/extensions.py`.
+# which imports none: it reaches a shelf by name alone, through `staticgraph/namespaces/public_names.py`.
 ABOVE_CORE = {
     "staticgraph.formats": "",
     "staticgraph.tf1": "staticgraph.formats",

@@ -5,7 +5,7 @@
 What is written here goes into a temporary folder: graphs (nets and their training, loops, branches, recurrent
 nets), a frozen graph, a meta graph with a checkpoint, and a SavedModel. TensorFlow runs them, trains on, and
 writes a meta graph, checkpoints in both of its formats and a SavedModel, which are read here. A line per file
-says the largest difference; the exit status is 1 where one is too large. `tools/record_tf1.py` says how to
+says the largest difference; the exit status is 1 if one is too large. `tools/record/__init__.py` says how to
 get an environment with TensorFlow 1.15.
 """
 

@@ -37,7 +37,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile import Compiled
 from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.gpu.compile_open import compile_gpu_open
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, current_answer
+from staticgraph.compiler.graph.size_contexts import Undecided, current_answer
 from staticgraph.compiler.graph.sizes import NOMINALS
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.lower.program import Program

@@ -5,7 +5,7 @@
     python tools/signatures.py --markdown docs/signatures.md
     python tools/signatures.py --accept         what is reached now is what the tests hold us to
 
-`--package` compares only that one. What TensorFlow offers was recorded once, by `tools/record_signatures.py`.
+`--package` compares only that one. What TensorFlow offers was recorded once, by `tools/record/signatures.py`.
 """
 
 from __future__ import annotations

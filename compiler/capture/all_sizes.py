@@ -1,6 +1,6 @@
 """Programs that are made before anything is run, for all values of the sizes that a graph leaves open.
 
-A session searches for the program of the run at hand (`specialization.py`). Here there is no run, so that
+A session searches for the program of the run at hand (`open_shapes.py`). Here there is no run, so that
 sizes are tried: a usual one first, then those for which the guards of the programs so far do not hold. What
 is found for some sizes is what a session finds in a run with them.
 """
@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.capture.specialization import Specializer
+from staticgraph.compiler.capture.open_shapes import OpenShapes, Specializer
 from staticgraph.compiler.capture.step import NeedsFeeds
 from staticgraph.compiler.graph.errors import GraphError, OpError
-from staticgraph.compiler.graph.open_sizes.symbols import linear, symbols
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.compiler.graph.open_sizes import linear, symbols
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import MOST, NOMINAL, evaluate
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass

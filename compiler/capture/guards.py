@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
-from staticgraph.compiler.graph.open_sizes.symbols import linear, replaced, symbols
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering, current_answer
+from staticgraph.compiler.graph.open_sizes import linear, of_data, replaced, symbols, to_data
+from staticgraph.compiler.graph.size_contexts import Undecided, answering, current_answer
 from staticgraph.compiler.graph.sizes import MOST, AnySize, Quotient, Size, bounds, evaluate, same, symbol
 from staticgraph.compiler.support.dataclass import dataclass
 

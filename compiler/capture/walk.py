@@ -31,8 +31,8 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, layout, refused
 from staticgraph.compiler.graph.function import Value, as_outputs
 from staticgraph.compiler.graph.opdef import Effect, ops
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.shapes import Shape, TensorType
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import is_open, same
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
+from staticgraph.compiler.graph.open_sizes import of_data, to_data
 
 
 def to_bytes(kernel: KernelCode) -> bytes:

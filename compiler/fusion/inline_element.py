@@ -20,8 +20,8 @@ from typing import Any
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import Kind, OpDef
-from staticgraph.compiler.graph.open_sizes.undecided import Answer, Undecided, answering, current_answer
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.size_contexts import Answer, Undecided, answering, current_answer
 from staticgraph.compiler.graph.sizes import estimate, is_open, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.indices.affine import affine

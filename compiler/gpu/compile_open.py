@@ -23,7 +23,7 @@ from staticgraph.compiler.gpu.compile import (
 )
 from staticgraph.compiler.gpu.step import launches
 from staticgraph.compiler.gpu.step_open import OpenGpuCompiled, has_attention
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
+from staticgraph.compiler.graph.size_contexts import Undecided, answering
 from staticgraph.compiler.graph.sizes import NOMINALS, is_open
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget

@@ -14,9 +14,9 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, i
 from staticgraph.compiler.graph.errors import OpError, RuleError, misuse, refused, shown
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, current_answer, listening
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.size_contexts import Undecided, current_answer, listening
 from staticgraph.compiler.graph.sizes import AnySize, bounds, has_sizes, is_open, terms_of
 
 
@@ -30,6 +30,7 @@ T = TypeVar("T", bound=_Typed)
 # Folding a larger constant would trade a few instructions for memory in every program and file.
 FOLD_LIMIT = 1 << 16
 FOLDED_LIMIT = 1 << 26  # bytes of all constants that a Function's builder computes
+_MOST_DEGREE = 6  # of a product of sizes: one of more is a power
 _ROOM = 7  # bits that a factor of a size leaves for the size: numbers with larger factors wrap around
 SOURCE_LIMIT = 1 << 10  # for what is computed from positions alone: shapes and axes are made of such tensors
 
@@ -196,9 +197,12 @@ class Builder:
         """Compute with open sizes, as far as the result consists of sizes too."""
         if not type.dtype.is_integer:
             return None
-        assert op.reference is not None
+        from staticgraph.compiler.graph.size_arithmetic import MEANINGS  # few graphs compute with sizes
+
+        meaning = MEANINGS.get(op.name, op.reference)
+        assert meaning is not None
         try:
-            value = values[0] if op.name == "cast" else op.reference(*values, **attrs)
+            value = values[0] if op.name == "cast" else meaning(*values, **attrs)
         except (Undecided, TypeError):
             return None  # computed in a run
         if any(_wraps(size, type.dtype) for size in np.ravel(value).tolist()):
@@ -289,7 +293,8 @@ def _wraps(size: AnySize, dtype: DType) -> bool:
         return False
     if dtype.size < 4 or (least < 0 and dtype.min == 0):
         return True
-    return any(abs(factor) > int(dtype.max) >> _ROOM for factor in terms_of(size).values())
+    most_factor = int(dtype.max) >> _ROOM
+    return any(abs(f) > most_factor or len(m) > _MOST_DEGREE for m, f in terms_of(size).items())
 
 
 def _call(op: OpDef, inputs: Sequence[Value]) -> str:

@@ -1,21 +1,25 @@
-"""The element types of tensors.
+"""The element types of tensors, and arrays of strings.
 
 A `DType` is one of a fixed set of objects, so the compiler compares with `is`; for users, each is also equal
 to whatever names it, such as `numpy.float32`. Its `numpy` type is what a fetched value has. NumPy has no
 bfloat16: such values cross the boundary as float32 (whose upper half they are) and every op rounds its
 bfloat16 results with `DType.round`.
+
+A string is any sequence of bytes, and arrays of them are object arrays, as TF1 fetches them. NumPy's own
+arrays of bytes have one length for all elements and drop zero bytes at the end, so they are only taken as
+input.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse, shown
-from staticgraph.compiler.graph.strings import as_strings, join_strings, split_strings
 
 
 class DType:
@@ -225,6 +229,11 @@ EVERY = ANY | {string}
 _GROUPS = (("floating", FLOATING), ("an integer", INTEGER), ("complex", COMPLEX))
 
 
+def sum_dtype(dtype: DType) -> DType:
+    """Return the dtype in which integers that are averaged are summed and counted: one of 64 bits."""
+    return int64 if dtype.is_integer and dtype.size < 8 else dtype
+
+
 def dtypes_text(dtypes: Collection[DType]) -> str:
     """Return the text of a choice of dtypes, for messages: `floating, int32 or int64`."""
     left, words = set(dtypes), []
@@ -289,3 +298,53 @@ def _limits(dtype: DType) -> tuple[Any, Any]:
         return False, True
     info = np.iinfo(dtype.numpy) if dtype.is_integer else np.finfo(dtype.numpy)
     return info.min, info.max
+
+
+_LENGTH = np.dtype("<u8")
+
+
+def as_strings(value: Any) -> np.ndarray:
+    """`value` as an object array of bytes; text is encoded as UTF-8. TypeError for what is no string.
+
+    >>> from staticgraph.compiler.graph.dtypes import as_strings
+    >>> as_strings(["a", b"b"])
+    array([b'a', b'b'], dtype=object)
+    """
+    array = np.asarray(value, object)
+    if array.size and all(type(v) is bytes for v in array.flat):
+        return array
+    out = np.empty(array.shape, object)
+    out.reshape(-1)[:] = [_bytes(v) for v in array.flat]
+    return out
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, str):
+        try:
+            return value.encode()
+        except UnicodeEncodeError:
+            text = f"{value!r} has half of a character, which UTF-8 cannot write"
+            raise misuse(ValueError, text, "give bytes, such as those of os.fsencode") from None
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    text = f"{value!r} is not a string, and others beside it are"
+    raise misuse(TypeError, text, "all are numbers, or all are strings")
+
+
+def join_strings(array: np.ndarray) -> bytes:
+    """The elements' lengths, eight bytes each, then the elements: the contents of a constant."""
+    items = array.ravel().tolist()
+    return np.array([len(v) for v in items], _LENGTH).tobytes() + b"".join(items)
+
+
+def split_strings(data: bytes, shape: tuple[int, ...]) -> np.ndarray:
+    """The array that `join_strings` was given. ValueError if the data are of no such array."""
+    start = math.prod(shape) * _LENGTH.itemsize
+    lengths = np.frombuffer(data[:start], _LENGTH) if start <= len(data) else None
+    if lengths is None or sum(map(int, lengths)) != len(data) - start:
+        raise ValueError(f"{len(data)} bytes are not an array of strings of shape {shape}")
+    out = np.empty(shape, object)
+    ends = [start + end for end in np.cumsum(lengths, dtype=np.int64).tolist()]
+    items = [data[a:b] for a, b in zip([start, *ends], ends, strict=False)]
+    out.reshape(-1)[:] = items
+    return out

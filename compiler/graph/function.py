@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import DType, string
+from staticgraph.compiler.graph.dtypes import DType, join_strings, split_strings, string
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import is_open
-from staticgraph.compiler.graph.strings import join_strings, split_strings
 from staticgraph.compiler.support.dataclass import cached_property, dataclass
 
 

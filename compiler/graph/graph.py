@@ -24,12 +24,18 @@ from staticgraph.compiler.graph.opdef import Effect, OpDef, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.calls import RecordedCall, bind_call
 from staticgraph.compiler.graph.recording.op_count import op_count
-from staticgraph.compiler.graph.scopes import properties
-from staticgraph.compiler.graph.scopes.names import Names, check_op_name
-from staticgraph.compiler.graph.scopes.properties import ControlDependencies, OperationProperties, Scoped
+from staticgraph.compiler.graph.scopes import (
+    ControlDependencies,
+    Names,
+    OperationProperties,
+    Scoped,
+    check_op_name,
+    device_text,
+    placed_by,
+)
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
-from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.compiler.support.forks import brief
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -329,11 +335,11 @@ class Graph(Elements):
         outer, further = self._scoped.device, self._scoped.placement
         asked = device_name_or_function
         if callable(asked):
-            self._scoped.device, self._scoped.placement = "", properties.placed_by(asked, outer, further)
+            self._scoped.device, self._scoped.placement = "", placed_by(asked, outer, further)
         elif asked is None:
             self._scoped.device, self._scoped.placement = "", None
         else:
-            self._scoped.device = properties.device_text(asked) or outer
+            self._scoped.device = device_text(asked) or outer
         try:
             yield
         finally:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from enum import Enum
 from functools import cache
@@ -300,6 +301,26 @@ def _composite_recorder(values: Any) -> Recorder | None:
             if isinstance(item, kinds):
                 return item.recorder  # type: ignore[attr-defined]
     return None
+
+
+@contextmanager
+def scope(name: str, *values: Any) -> Iterator[str | None]:
+    """Context in which ops on `values` are named below `name`; yields the name for the one with the result.
+
+    Inside the compiler, values have no names, and it yields None.
+
+    >>> with scope("mean_of_two") as name:
+    ...     y = sg.multiply(sg.constant(2.0) + 3.0, 0.5, name=name)
+    >>> y.name, y.op.inputs[0].name
+    ('mean_of_two:0', 'mean_of_two/add:0')
+    """
+    recorder = recorder_of(values)
+    name_scope = getattr(recorder, "name_scope", None)  # of a user's graph
+    if name_scope is None:
+        yield None
+        return
+    with recording(recorder), name_scope(name) as prefix:
+        yield prefix
 
 
 def recorder_of(values: Any) -> Recorder:

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answered, answering, current_answer
+from staticgraph.compiler.graph.size_contexts import Undecided, answered, answering, current_answer, name_of
 
 MOST = (1 << 31) - 1  # the greatest value of a symbol
 OPEN_TEXT = "open<"  # how the text of a size begins: generated code that holds it takes it for a number
@@ -215,10 +215,7 @@ class Size:
         raise Undecided(f"the value of {self!r}", sizes=(self,))
 
     def __format__(self, form: str) -> str:
-        from staticgraph.compiler.graph.open_sizes.names import current_names  # only for text
-
-        names = current_names()
-        return f"{OPEN_TEXT}{self!r}>" if names is None else names.of(self)
+        return name_of(self) or f"{OPEN_TEXT}{self!r}>"
 
     def __repr__(self) -> str:
         texts = []

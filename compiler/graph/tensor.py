@@ -1,4 +1,4 @@
-"""Operations, tensors and regions of the user's graph, in TF1's manner.
+"""Operations, tensors and regions of the user's graph, in TF1's manner, and a walk against the graph's edges.
 
 A region holds operations that are carried out as a part of another one, such as the body of a loop. They are
 operations of the graph like all others, with names and lines. They may use tensors of their own region and of
@@ -7,7 +7,7 @@ those around it; nothing outside may use theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.dtypes import DType
@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.opdef import METHODS, OpDef
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 
 if TYPE_CHECKING:
     from staticgraph.compiler.graph.operators import TensorLike
@@ -321,3 +321,24 @@ class Region:
                 else:
                     controls[control] = None
         return inside, list(tensors), list(controls)
+
+
+def ancestors(roots: Iterable[Operation], cut: Collection[Tensor] = ()) -> set[Operation]:
+    """`roots` and all operations that run before them, control dependencies included.
+
+    What only a tensor of `cut` needs is left out.
+    """
+    seen: set[Operation] = set()
+    stack = list(roots)
+    while stack:
+        op = stack.pop()
+        if op not in seen:
+            seen.add(op)
+            stack += [t.op for t in op.all_inputs if t not in cut]
+            stack += op.controls
+    return seen
+
+
+def needed(roots: Iterable[Operation], cut: Collection[Tensor] = ()) -> list[Operation]:
+    """`ancestors` in order of construction, which is an order in which they can run."""
+    return sorted(ancestors(roots, cut), key=lambda op: op.id)

@@ -11,8 +11,7 @@ from typing import Any
 from staticgraph.compiler.graph.sizes import NOMINAL, AnySize, Size, estimate
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Scalar
 from staticgraph.compiler.kernel.indices.affine import linear
-from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
-from staticgraph.compiler.kernel.primitives.primitive import ADDITION
+from staticgraph.compiler.kernel.primitives.instructions import ADDITION, CONVERSIONS
 from staticgraph.compiler.kernel.scalar import primitive_of
 from staticgraph.compiler.kernel.stmt import (
     Buffer,

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32, float64
 from staticgraph.compiler.kernel.expr import Expr, Scalar, rebuild, walk
-from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS, cast
-from staticgraph.compiler.kernel.primitives.primitive import Approximation
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS, Approximation, cast
 from staticgraph.compiler.kernel.scalar import primitive_of
 
 

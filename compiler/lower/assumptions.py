@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering, current_answer
+from staticgraph.compiler.graph.size_contexts import (
+    Undecided,
+    answering,
+    assuming,
+    assumptions,
+    current_answer,
+)
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
-
-_ASSUMED: ContextVar[tuple[Size, ...]] = ContextVar("assumed", default=())
-assumptions = _ASSUMED.get  # the sizes that are at least 1 here
 
 
 @contextmanager
@@ -39,9 +41,5 @@ def assuming_one(size: AnySize | None) -> Iterator[None]:
             raise question
         return outer(question)
 
-    token = _ASSUMED.set((*_ASSUMED.get(), size))
-    try:
-        with answering(answer):
-            yield
-    finally:
-        _ASSUMED.reset(token)
+    with assuming((*assumptions(), size)), answering(answer):
+        yield

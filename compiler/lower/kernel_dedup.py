@@ -22,6 +22,7 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.graph.size_contexts import assumptions
 from staticgraph.compiler.graph.sizes import AnySize, is_open, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
 from staticgraph.compiler.kernel.indices.affine import affine
@@ -129,8 +130,6 @@ class KernelTable:
 
         It is `built` if that is given and there is none yet.
         """
-        from staticgraph.compiler.lower.assumptions import assumptions  # for programs of several kernels
-
         values = known.values
         changes = [(values[new], values.setdefault(old, len(values))) for new, old in in_place.items()]
         key = known.structure, shared, numbers, assumptions(), *changes

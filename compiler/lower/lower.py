@@ -22,7 +22,7 @@ from staticgraph.compiler.fusion.group import (
 )
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import AnySize, estimate, has_sizes, is_open
 from staticgraph.compiler.lower.buffer_assignment import (
     Candidate,

@@ -17,7 +17,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.open_sizes.bounded import bounded_symbol
 from staticgraph.compiler.graph.sizes import AnySize, Size, made
 from staticgraph.compiler.kernel.expr import (
     Const,
@@ -245,3 +244,26 @@ class _Writer:
                 case _:
                     done[node] = node if children == node.children else rebuild(node, children)
         return done[root]
+
+
+class BoundedName(str):
+    """The name of a symbol with its greatest value."""
+
+    __slots__ = ("most",)
+    most: int
+
+
+def bounded_symbol(name: str, most: int) -> Any:
+    """Return the size that a name stands for: 0 to `most`.
+
+    Args:
+        name: The name; another greatest value needs another one.
+        most: The greatest value.
+
+    >>> from staticgraph.compiler.graph.sizes import bounds
+    >>> bounds(bounded_symbol("columns", 9) * 16 + 32)
+    (32, 176)
+    """
+    bounded = BoundedName(name)
+    bounded.most = most
+    return Size({(bounded,): 1})

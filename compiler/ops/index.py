@@ -92,6 +92,7 @@ OPS_OF = {
         "max_pool max_pool3d avg_pool avg_pool_grad avg_pool3d avg_pool3d_grad max_pool_with_argmax"
     ),
     "neural.resize": "resize_nearest_neighbor resize_bilinear resize_bicubic resize_area",
+    "neural.tile_transform": "tile_transform",
     "ordering.distinct": "distinct_numbers absent_numbers",
     "ordering.ordered_values": "top_values",
     "ordering.positions": "true_positions grouped_positions",
@@ -103,6 +104,7 @@ OPS_OF = {
     "random_numbers.candidate_samplers": (
         "log_uniform_candidate_sampler uniform_candidate_sampler fixed_unigram_candidate_sampler"
     ),
+    "random_numbers.distorted_boxes": "sample_distorted_bounding_box crops_possible",
     "random_numbers.drawn_classes": "log_uniform_classes uniform_classes classes_by_table",
     "random_numbers.positions": "multinomial random_permutation random_shuffle",
     "random_numbers.random": (

@@ -16,19 +16,19 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.rewrite.rule import MATH, ROUNDING, Inexact, Rule, RuleSet, Trace, rewrite
 from staticgraph.compiler.support.lazy_names import load
 
-# Tables by their file in `compiler/rules` and their name, and the ops at the roots of their rules: the file
-# is imported for graphs that have one of these.
+# Tables of `compiler/rules.py` by their name, and the ops at the roots of their rules: the file is imported
+# for graphs that have one of these.
 TABLES = {
-    ("algebra", "stability"): "log log1p realdiv subtract",
-    ("algebra", "algebra"): "abs add exp log multiply negative pow realdiv sqrt square subtract",
-    ("logic", "logic"): "cast logical_and logical_not logical_or maximum minimum select",
-    ("movement", "movement"): "broadcast_to pad reduce_max reduce_sum reshape transpose",
-    ("algebra", "exponentials"): "add subtract",
-    ("movement", "broadcasts"): "add multiply realdiv subtract",
+    "stability": "log log1p realdiv subtract",
+    "algebra": "abs add exp log multiply negative pow realdiv sqrt square subtract",
+    "logic": "cast logical_and logical_not logical_or maximum minimum select",
+    "movement": "broadcast_to pad reduce_max reduce_sum reshape transpose",
+    "exponentials": "add subtract",
+    "broadcasts": "add multiply realdiv subtract",
 }
 # Tables about the result of another op: by that op. Their rules are made, and the op is imported, for graphs
 # that have it. No rule brings it into a graph without.
-_ABOUT = {"exp": ("algebra", "exponentials"), "broadcast_to": ("movement", "broadcasts")}
+_ABOUT = {"exp": "exponentials", "broadcast_to": "broadcasts"}
 
 
 def simplify(function: Function, trace: Trace | None = None, improve: bool = True) -> Function:
@@ -46,7 +46,7 @@ def simplify(function: Function, trace: Trace | None = None, improve: bool = Tru
 def rules_for(present: frozenset[str], improve: bool) -> RuleSet:
     """Return the rules that can fire in graphs with these ops of those that few graphs have."""
     left_out = [table for op, table in _ABOUT.items() if op not in present]
-    tables: dict[str, list[tuple[str, str]]] = {}  # by the op
+    tables: dict[str, list[str]] = {}  # by the op
     for table, ops in TABLES.items():
         for op in () if table in left_out else ops.split():
             tables.setdefault(op, []).append(table)
@@ -54,10 +54,10 @@ def rules_for(present: frozenset[str], improve: bool) -> RuleSet:
     return RuleSet(**{op: partial(_rules_of, op, found, inexact) for op, found in tables.items()})
 
 
-def _rules_of(op: str, tables: Sequence[tuple[str, str]], inexact: Inexact) -> list[Rule]:
+def _rules_of(op: str, tables: Sequence[str], inexact: Inexact) -> list[Rule]:
     found: list[Rule] = []
-    for file, name in tables:
-        table: RuleSet = getattr(load(f"staticgraph.compiler.rules.{file}"), name)
+    for name in tables:
+        table: RuleSet = getattr(load("staticgraph.compiler.rules"), name)
         found += [rule for rule in table.of(op) if rule.inexact in inexact]
     return found
 

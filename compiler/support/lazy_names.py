@@ -1,7 +1,9 @@
-"""Names of packages that their modules define: imported when they are first used, or with the package.
+"""Names that are imported when they are first used: those of packages, and functions of upper layers.
 
 A table tells which module has which names. It is part of this project, never of a file that is read, and a
 test compares it with what the modules define. A package that imports all its modules needs no table.
+A lower layer calls functions that an upper one defines, such as that of `Graph.as_graph_def`, as extensions:
+the upper layer says which of its modules has which.
 """
 
 from __future__ import annotations
@@ -191,3 +193,18 @@ def load(module: str) -> Any:
         return import_module(module)  # waits if another thread is importing it
     with collector_paused(may_collect=False):
         return import_module(module)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXTENSIONS: LazyTable[Callable[..., Any]] = LazyTable()
+
+
+def extension(name: str) -> Callable[[F], F]:
+    """Decorator: the function is the one that lower layers call by `name`."""
+
+    def declare(function: F) -> F:
+        EXTENSIONS[name] = function
+        return function
+
+    return declare

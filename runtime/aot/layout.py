@@ -23,7 +23,7 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
 from staticgraph.compiler.codegen.llvm.open_interface import OpenCProgram, OpenEntryPoint, SizeInArray
 from staticgraph.compiler.compile import Compiled
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
-from staticgraph.compiler.graph.open_sizes.symbols import linear, replaced
+from staticgraph.compiler.graph.open_sizes import linear, replaced
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize, Size, same, same_shape
 from staticgraph.compiler.graph.sizes import symbol as symbol_of

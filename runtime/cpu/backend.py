@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.runtime.state.variables import VariableStore
 from staticgraph.runtime.switches import Settings, cache_folder
 

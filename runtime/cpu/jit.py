@@ -27,8 +27,7 @@ from staticgraph.runtime.cpu.llvm.compile_threads import CompileThreads
 if TYPE_CHECKING:
     from llvmlite.binding import LLJIT, ResourceTracker
 
-    from staticgraph.runtime.cpu.llvm.batch import BatchWriter
-    from staticgraph.runtime.cpu.llvm.objects import ObjectWriter
+    from staticgraph.runtime.cpu.llvm.objects import BatchWriter, ObjectWriter
 
 _FORMAT = "3"  # part of every key: raise it when objects of equal text would differ
 _LOCK = forks.patient(threading.RLock())  # of all that LLVM does in threads other than those of CompileAhead
@@ -296,7 +295,7 @@ def _linker() -> LLJIT:
 
 @functools.cache
 def _batches() -> BatchWriter:
-    from staticgraph.runtime.cpu.llvm.batch import BatchWriter  # imports llvmlite
+    from staticgraph.runtime.cpu.llvm.objects import BatchWriter  # imports llvmlite
 
     return BatchWriter(_writer(plain=True), _linker(), f"write_all{next(_NUMBER)}")
 

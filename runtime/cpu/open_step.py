@@ -21,7 +21,7 @@ from staticgraph.compiler.lower.program import ARENA, CONSTANTS, PRIVATE, SHARED
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu.jit import load
-from staticgraph.runtime.memory.aligned import address_of, aligned_bytes, give_back_unused
+from staticgraph.runtime.memory import address_of, aligned_bytes, give_back_unused
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
@@ -173,7 +173,7 @@ def evaluator(sizes: Sequence[AnySize]) -> Callable[[Values], list[int]]:
         return lambda values: [evaluate(size, values) for size in sizes]
     if not monomials:
         return lambda values: []
-    from staticgraph.compiler.graph.open_sizes.functions import function_of  # closed steps do without
+    from staticgraph.compiler.graph.open_sizes import function_of  # closed steps do without
 
     functions = [function_of(Size({m: 1}) if m else 1) for m in monomials]
 

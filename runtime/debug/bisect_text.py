@@ -21,7 +21,7 @@ from staticgraph.runtime.debug.wrong_kernel import WrongKernel
 from staticgraph.runtime.debug.wrong_pass import WrongPass
 from staticgraph.runtime.files.arrays import weights
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.memory.aligned import to_storage
+from staticgraph.runtime.memory import to_storage
 from staticgraph.runtime.reports.dump import as_kernel
 
 _SHOWN = 8  # results that differ

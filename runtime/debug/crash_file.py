@@ -21,25 +21,23 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.capture.regions import outermost, whole, with_inner
-from staticgraph.compiler.graph.dependencies import needed
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, OpError
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.shapes import TensorType, compatible
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, needed
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.runtime.failures.crash_dump import KeptRun
-from staticgraph.runtime.files import archive, container, graph_file, graph_json
+from staticgraph.runtime.files import container, graph_file, graph_json
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.files.attributes import decode_strings, encode
+from staticgraph.runtime.files.attributes import Kinds, check, decode_strings, encode, fields, items, parse
+from staticgraph.runtime.files.container import read_mapped
 from staticgraph.runtime.files.graph_file import GRAPH, WEIGHTS
-from staticgraph.runtime.files.mapped import read_mapped
-from staticgraph.runtime.files.strict_json import Kinds, check, fields, items, parse
 from staticgraph.runtime.files.values import owned
-from staticgraph.runtime.memory.aligned import from_storage, to_storage
+from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.session import Session
 from staticgraph.runtime.state.variables import VariableStore
 
@@ -142,7 +140,7 @@ def is_failure(path: str | os.PathLike[str]) -> bool:
     """Return True if the file is a crash dump, or was meant to be one."""
 
     def kind(data: memoryview) -> Any:
-        return parse(archive.unpack(data)["manifest.json"], "its manifest")["kind"]
+        return parse(container.unpack(data)["manifest.json"], "its manifest")["kind"]
 
     try:
         return bool(read_mapped(path, KIND, kind) == KIND)

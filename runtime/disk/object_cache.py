@@ -28,7 +28,14 @@ from hmac import compare_digest
 from pathlib import Path
 
 from staticgraph.compiler.graph.errors import layout
-from staticgraph.runtime.disk import temporary, write_behind
+from staticgraph.runtime.disk import write_behind
+from staticgraph.runtime.disk.atomic import (
+    LOCKS,
+    begin_temporary,
+    remove_abandoned,
+    remove_temporary,
+    write_all,
+)
 from staticgraph.runtime.disk.private_folder import PrivateFolder, Untrusted, is_secret, private_folder
 from staticgraph.runtime.switches import cache_folder
 
@@ -77,11 +84,11 @@ def _read_key(folder: PrivateFolder) -> bytes | None:
 
 def _make_key(folder: PrivateFolder) -> None:
     """Make a key, unless another process is faster."""
-    part, descriptor = temporary.begin(folder.name(KEY_FILE), 0o600, folder.descriptor)
+    part, descriptor = begin_temporary(folder.name(KEY_FILE), 0o600, folder.descriptor)
     at = folder.descriptor
     try:
         try:
-            temporary.write(descriptor, secrets.token_bytes(_KEY_SIZE))
+            write_all(descriptor, secrets.token_bytes(_KEY_SIZE))
             os.fsync(descriptor)  # after a power cut there is no empty key
             if at is not None:  # while it is locked: nobody may take it for abandoned
                 os.link(part, KEY_FILE, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
@@ -92,7 +99,7 @@ def _make_key(folder: PrivateFolder) -> None:
     except FileExistsError:
         pass
     finally:
-        temporary.remove(part, at)
+        remove_temporary(part, at)
 
 
 LIMIT = 256 << 20  # bytes in the folder
@@ -219,21 +226,21 @@ def _write(place: PrivateFolder, key: str, data: bytes) -> None:
     assert secret is not None
     if place.identity not in _swept:
         _swept.add(place.identity)
-        temporary.remove_abandoned(str(place.path) if place.descriptor is None else place.descriptor)
+        remove_abandoned(str(place.path) if place.descriptor is None else place.descriptor)
     name = place.name(file_name(key))
-    part, descriptor = temporary.begin(name, 0o600, place.descriptor)
+    part, descriptor = begin_temporary(name, 0o600, place.descriptor)
     try:
         try:
-            temporary.write(descriptor, _MARK + _code(secret, key, data))
-            temporary.write(descriptor, data)
-            if temporary.LOCKS:
+            write_all(descriptor, _MARK + _code(secret, key, data))
+            write_all(descriptor, data)
+            if LOCKS:
                 os.replace(part, name, src_dir_fd=place.descriptor, dst_dir_fd=place.descriptor)
         finally:
             os.close(descriptor)
-        if not temporary.LOCKS:
+        if not LOCKS:
             os.replace(part, name)
     except BaseException:
-        temporary.remove(part, place.descriptor)
+        remove_temporary(part, place.descriptor)
         raise
 
 
@@ -259,7 +266,7 @@ def _prune(place: PrivateFolder, limit: int) -> None:
         if size <= limit * 3 // 4:
             break
         if _is_ours(place, name):
-            temporary.remove(place.name(name), place.descriptor)
+            remove_temporary(place.name(name), place.descriptor)
             size -= length
 
 

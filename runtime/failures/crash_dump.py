@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from staticgraph.compiler.graph.dependencies import needed
 from staticgraph.compiler.graph.errors import (
     AbortedError,
     CancelledError,
@@ -31,8 +30,8 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.graph.tensor import Tensor, needed
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.state.variables import VariableStore
 from staticgraph.runtime.switches import Settings

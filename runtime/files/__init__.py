@@ -1,11 +1,8 @@
 """Files: saved graphs (`.sg`) and checkpoints of variables. A file is data: reading one runs nothing in it.
 
-* `archive`: several members in one zip file, uncompressed and aligned, every byte checked
-* `container`: an archive with a manifest: kind, format, checksums
-* `mapped`: files that are read where they lie
+* `container`: several members in one mapped file, every byte checked, with a manifest
 * `arrays`: files of arrays, for other programs too; `code`: machine code in a file
-* `strict_json`, `attributes`, `graph_json`, `regions`: operations as JSON, from a closed set of types
-* `allowed`: what a file may hold
+* `attributes`, `graph_json`: operations as JSON, from a closed set of types
 * `signature`: functions of a file: named inputs and outputs, and what they need
 * `values`: values of variables into a file and out of it
 * `graph_file`: a saved graph; `loaded`: what it is after loading; `summary`: what is in it, without loading

@@ -1,17 +1,18 @@
-"""Attribute values as JSON, from a closed set of types, so that no op needs code of its own to be saved.
+"""Values as JSON of which nothing is taken for granted, and attribute values from a closed set of types.
 
-null, true, 3, 0.5, "VALID" and lists stand for themselves; lists are tuples.
-What JSON has not is an object with one key: {"float": "nan"}, {"dtype":
-"float32"}, {"array": [dtype, shape, base64]}, {"weights": key} for large arrays of numbers,
-{"region": ...} for the body of a loop.
+No key occurs twice or is unknown, and each value is of the right kind. No op needs code of its own to be
+saved: null, true, 3, 0.5, "VALID" and lists stand for themselves; lists are tuples. What JSON has not is an
+object with one key: {"float": "nan"}, {"dtype": "float32"}, {"array": [dtype, shape, base64]},
+{"weights": key} for large arrays of numbers, {"region": ...} for the body of a loop.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,59 @@ from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.shapes import MOST_AXES, Shape, TensorType, is_array_shape
 from staticgraph.compiler.graph.tensor import Region
-from staticgraph.runtime.files.strict_json import check, items
+
+Kinds = Mapping[str, tuple[type, ...]]
+
+
+def dump(value: Any) -> str:
+    """One line of JSON, the same for the same value."""
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def parse(data: Any, what: str) -> Any:
+    """The value of a JSON text. InvalidFileError if it is none, or has a key twice."""
+    try:
+        return json.loads(bytes(data).decode(), object_pairs_hook=_object, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise InvalidFileError(f"{what} is not valid JSON: {error}") from None
+
+
+def fields(value: Any, what: str, required: Kinds, optional: Kinds | None = None) -> dict[str, Any]:
+    """`value`, an object with exactly these fields; optional ones that it lacks are None in the result."""
+    optional = optional or {}
+    check(value, what, dict)
+    for key in (*value, *required):
+        if key not in value:
+            raise InvalidFileError(f"{what} has no {key!r}")
+        if key not in required and key not in optional:
+            raise InvalidFileError(f"{what} has a field {key!r}, which this version does not know")
+        check(value[key], f"{key!r} of {what}", *(required.get(key) or optional[key]))
+    return {**dict.fromkeys(optional), **value}
+
+
+def check(value: Any, what: str, *kinds: type) -> Any:
+    """`value`, which must be of one of `kinds`. A bool is no int."""
+    if type(value) not in kinds:
+        names = " or ".join("null" if k is type(None) else k.__name__ for k in kinds)
+        raise InvalidFileError(f"{what} must be {names}, not {type(value).__name__}")
+    return value
+
+
+def items(value: Any, what: str, *kinds: type) -> list[Any]:
+    """`value`, which must be a list of values of these kinds."""
+    return [check(v, f"an entry of {what}", *kinds) for v in check(value, what, list)]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return made
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
 
 INLINE = 256  # bytes: larger arrays go where the weights are
 _FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}

@@ -20,8 +20,7 @@ from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.files.parts import Parts, Saved, first_of, type_of
-from staticgraph.runtime.files.values import collect, owned
+from staticgraph.runtime.files.values import Parts, Saved, collect, first_of, owned, type_of
 from staticgraph.runtime.session import Session
 
 NO_MORE: Mapping[str, Stored] = MappingProxyType({})

@@ -1,18 +1,32 @@
-"""An archive with a manifest: kind and format of the file, who wrote it, and a checksum per member."""
+"""Files with several members: mapped, not read; every byte checked; a manifest tells of what is inside.
+
+A file is a zip file, its members uncompressed and each aligned to 64 bytes. The headers of a zip file say
+everything twice and leave much open. Here they follow from names, sizes and checksums of the members alone,
+always in their 64-bit form, so a reader can build them again and compare: what is not exactly as it would
+have been written is refused. Other programs see a common zip file.
+
+The manifest is the first member: kind and format of the file, who wrote it, and a checksum per member.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import re
+import stat
+import struct
+import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, TypeVar
 
-from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.compiler.graph.checks.arguments import path_of
+from staticgraph.compiler.graph.errors import DataLossError, InvalidFileError, NotFoundError, misuse
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.disk.atomic import write_file
-from staticgraph.runtime.files import archive
-from staticgraph.runtime.files.mapped import read_mapped
-from staticgraph.runtime.files.strict_json import Kinds, check, dump, fields, parse
+from staticgraph.runtime.files.attributes import Kinds, check, dump, fields, parse
 
 # Grows when an older version could not read the file any more. All that were ever released stay readable:
 # tests/saved holds files of each.
@@ -33,7 +47,7 @@ def write(
         "members": {name: {"sha256": _sha256(pieces)} for name, pieces in members.items()},
         **body,
     }
-    write_file(path, archive.pack({_MANIFEST: [f"{dump(manifest)}\n".encode()], **members}))
+    write_file(path, pack({_MANIFEST: [f"{dump(manifest)}\n".encode()], **members}))
 
 
 def read(
@@ -64,7 +78,7 @@ def read(
     """
 
     def checked(data: memoryview) -> _Made:
-        return make(*_checked(archive.unpack(data), kind, body, members, folder))
+        return make(*_checked(unpack(data), kind, body, members, folder))
 
     return read_mapped(path, kind, checked, writable)
 
@@ -109,3 +123,183 @@ def _producer() -> str:
         return f"staticgraph {metadata.version('staticgraph')}"
     except metadata.PackageNotFoundError:
         return "staticgraph"
+
+
+ALIGNMENT = 64  # the widest vectors
+
+# A local header: signature, version 4.5, no flags, uncompressed, 1980-01-01 00:00, crc, sizes in the extra
+# field, and the lengths of name and extra field.
+_LOCAL = struct.Struct("<IHHHHHIIIHH")
+# An entry of the directory: the same with who wrote it, and then comment, disk, attributes, offset.
+_ENTRY = struct.Struct("<IHHHHHHIIIHHHHHII")
+_SIZES = struct.Struct("<HHQQ")  # extra field 1: both sizes
+_PLACE = struct.Struct("<HHQQQ")  # the same with the offset
+_PADDING = struct.Struct("<HHH")  # extra field for alignment, which zeros follow
+_END64 = struct.Struct("<IQHHIIQQQQ")
+_LOCATOR = struct.Struct("<IIQI")
+_END = struct.Struct("<IHHHHIIH")
+_TAIL = _END64.size + _LOCATOR.size + _END.size
+_MAGIC, _VERSION, _UNIX, _DATE, _IN_EXTRA, _MODE = b"PK\x03\x04", 45, 3 << 8, 0x21, 0xFFFFFFFF, 0o100644 << 16
+_UTF8 = 1 << 11  # a flag: how the name is to be read
+_MOST = 16  # members of a file; ours have three, and some of machine code
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    name: bytes
+    size: int
+    crc: int
+
+
+def pack(contents: Mapping[str, Sequence[Any]]) -> list[Any]:
+    """The pieces of an archive in order. `contents`: the pieces of each member, as bytes or arrays."""
+    members = []
+    for name, pieces in contents.items():
+        views = [memoryview(p).cast("B") for p in pieces]
+        crc = 0
+        for view in views:
+            crc = zlib.crc32(view, crc)
+        members.append(_Member(name.encode(), sum(v.nbytes for v in views), crc))
+    headers, _, tail = _skeleton(members)
+    out: list[Any] = []
+    for header, pieces in zip(headers, contents.values(), strict=True):
+        out += [header, *pieces]
+    return [*out, tail]
+
+
+def unpack(data: memoryview) -> dict[str, memoryview]:
+    """The members of an archive by name, without copies. InvalidFileError unless it is as `pack` makes it."""
+    if bytes(data[:4]) != _MAGIC[: len(data)]:
+        raise InvalidFileError("it is a file of another kind")
+    members = _directory(data)
+    headers, starts, tail = _skeleton(members)
+    position = 0
+    for member, header, start in zip(members, headers, starts, strict=True):
+        if data[position:start] != header:
+            raise InvalidFileError("its headers have been changed")
+        position = start + member.size
+    if data[position:] != tail:
+        raise InvalidFileError("its directory has been changed")
+    out = {}
+    for member, start in zip(members, starts, strict=True):
+        out[member.name.decode()] = view = data[start : start + member.size]
+        if zlib.crc32(view) != member.crc:
+            raise InvalidFileError(f"the checksum of {member.name.decode()} is wrong")
+    return out
+
+
+def _skeleton(members: Sequence[_Member]) -> tuple[list[bytes], list[int], bytes]:
+    """All but the contents: the header before each member, where its contents begin, the end of the file."""
+    headers, starts, directory, position = [], [], b"", 0
+    for m in members:
+        fixed = _LOCAL.size + len(m.name) + _SIZES.size + _PADDING.size
+        start = -(-(position + fixed) // ALIGNMENT) * ALIGNMENT
+        zeros = bytes(start - position - fixed)
+        extra = _SIZES.pack(1, 16, m.size, m.size) + _PADDING.pack(0xD935, 2 + len(zeros), ALIGNMENT) + zeros
+        flags = 0 if m.name.isascii() else _UTF8
+        shared = (_VERSION, flags, 0, 0, _DATE, m.crc, _IN_EXTRA, _IN_EXTRA, len(m.name))
+        headers.append(_LOCAL.pack(0x04034B50, *shared, len(extra)) + m.name + extra)
+        directory += _ENTRY.pack(
+            0x02014B50, _UNIX | _VERSION, *shared, _PLACE.size, 0, 0, 0, _MODE, _IN_EXTRA
+        )
+        directory += m.name + _PLACE.pack(1, 24, m.size, m.size, position)
+        starts.append(start)
+        position = start + m.size
+    count, size, end = len(members), len(directory), position + len(directory)
+    directory += _END64.pack(0x06064B50, 44, _UNIX | _VERSION, _VERSION, 0, 0, count, count, size, position)
+    directory += _LOCATOR.pack(0x07064B50, 0, end, 1)
+    directory += _END.pack(0x06054B50, 0, 0, count, count, _IN_EXTRA, _IN_EXTRA, 0)
+    return headers, starts, directory
+
+
+def _directory(data: memoryview) -> list[_Member]:
+    """Read the members from the directory at the end, if it is consistent.
+
+    `unpack` compares every byte of the directory. Raises InvalidFileError.
+    """
+    cut = "it has been cut short, or changed at its end"
+    if len(data) < _TAIL:
+        raise InvalidFileError(cut)
+    signature, *_, count, _, size, position = _END64.unpack_from(data, len(data) - _TAIL)
+    if signature != 0x06064B50 or count > _MOST or position + size != len(data) - _TAIL:
+        raise InvalidFileError(cut)
+    members: list[_Member] = []
+    for _ in range(count):
+        if position + _ENTRY.size > len(data) - _TAIL:
+            raise InvalidFileError(cut)
+        entry = _ENTRY.unpack_from(data, position)
+        crc, length = entry[7], entry[10]
+        name = bytes(data[position + _ENTRY.size : position + _ENTRY.size + length])
+        position += _ENTRY.size + length
+        if position + _PLACE.size > len(data) - _TAIL or not name.isascii():
+            raise InvalidFileError(cut)
+        members.append(_Member(name, _PLACE.unpack_from(data, position)[2], crc))
+        position += _PLACE.size
+    if len({m.name for m in members}) < len(members) or sum(m.size for m in members) > len(data):
+        raise InvalidFileError(cut)
+    return members
+
+
+def read_mapped(
+    path: str | os.PathLike[str], kind: str, make: Callable[[memoryview], _Made], writable: bool = False
+) -> _Made:
+    """Map a file, call `make` with its bytes, and return the result.
+
+    Args:
+        path: The file.
+        kind: The kind of file expected, for messages.
+        make: Builds the result from the bytes.
+        writable: If True, the bytes can be changed. Changes never reach the file. This process gets its
+            own copy of each page that it changes, and shares all other pages with those who map the file.
+
+    Raises:
+        NotFoundError: The file does not exist.
+        InvalidFileError: The file is invalid, as found by `make` or before. The message names it and `kind`.
+    """
+    try:
+        return make(_mapped(Path(path_of(path, "path")), mmap.ACCESS_COPY if writable else mmap.ACCESS_READ))
+    except InvalidFileError as error:
+        what = str(error)
+    # Outside of the `except` block, so that the new error does not keep the old one's frames and their views.
+    hint = "copy it again from where it came, or save it again"
+    raise misuse(InvalidFileError, f"{path} is not a usable {kind} file: {what}", hint)
+
+
+def _mapped(path: Path, access: int) -> memoryview:
+    """The file, in memory as far as it is looked at."""
+    try:
+        status = os.stat(path)
+        with open(path, "rb") if stat.S_ISREG(status.st_mode) else nullcontext() as file:
+            if file is not None and status.st_size:
+                return memoryview(mmap.mmap(file.fileno(), 0, access=access))
+    except FileNotFoundError:
+        raise misuse(NotFoundError, f"there is no file {path}", _neighbours(path)) from None
+    except (OSError, ValueError) as error:
+        raise InvalidFileError(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    raise InvalidFileError("it is a folder or a device" if file is None else "it is empty")
+
+
+def cut_short(view: memoryview) -> Callable[[], DataLossError | None]:
+    """Return a function that returns an error if a mapped file has become shorter than it was.
+
+    Whoever reads what is gone is ended by the system.
+    """
+    found = view.obj
+
+    def look() -> DataLossError | None:
+        if isinstance(found, mmap.mmap) and found.size() < len(found):
+            sizes = f"from {len(found):,} to {found.size():,} bytes"
+            text = f"the file that the weights lie in was cut short, {sizes}"
+            hint = "copy the file again from where it came, and load it again"
+            return misuse(DataLossError, text, hint)
+        return None
+
+    return look
+
+
+def _neighbours(path: Path) -> str | None:
+    """List some files of the same kind in the folder, or say that there is no such folder; else None."""
+    if not path.parent.is_dir():
+        return f"the folder {path.parent} does not exist either"
+    found = sorted(p.name for p in path.parent.glob(f"*{path.suffix}"))[:5] if path.suffix else []
+    return f"{path.parent} has {', '.join(found)}" if found else None

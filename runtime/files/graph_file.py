@@ -18,27 +18,97 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, misuse
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph, session_stack
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.shapes import TensorType, compatible
+from staticgraph.compiler.graph.operators import Operators
+from staticgraph.compiler.graph.recording.snapshot import snapshot
+from staticgraph.compiler.graph.shapes import TensorShape, TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.files import container, graph_json
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.files.attributes import decode_strings, encode, encode_type, type_of
-from staticgraph.runtime.files.mapped import cut_short
-from staticgraph.runtime.files.restored_variable import RestoredVariable
+from staticgraph.runtime.files.attributes import (
+    Kinds,
+    check,
+    decode_strings,
+    encode,
+    encode_type,
+    fields,
+    type_of,
+)
+from staticgraph.runtime.files.container import cut_short
 from staticgraph.runtime.files.signature import STRUCTURES, BoundFunction, InputShapes, operations_of
-from staticgraph.runtime.files.strict_json import Kinds, check, fields
 from staticgraph.runtime.files.values import collect, owned, shared
-from staticgraph.runtime.memory.aligned import from_storage, to_storage
+from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.session import Session
 from staticgraph.runtime.state.variables import VariableStore
+
+
+class RestoredVariable(Operators):
+    """Stands in a loaded graph where the `Variable` stood. It has no initializer, it has a value."""
+
+    def __init__(self, op: Operation, trainable: bool, read: Tensor | None) -> None:
+        self.op = op
+        self.trainable = trainable
+        self._read = read if read is not None else self.handle
+
+    @property
+    def handle(self) -> Tensor:
+        """The output of the variable's operation: what operations that assign take as their first input."""
+        return self.op.outputs[0]
+
+    @property
+    def graph(self) -> Graph:
+        return self.op.graph
+
+    @property
+    def recorder(self) -> Graph:
+        return self.op.graph
+
+    @property
+    def name(self) -> str:
+        return self.handle.name
+
+    @property
+    def dtype(self) -> DType:
+        return self.handle.dtype
+
+    @property
+    def type(self) -> TensorType:
+        return self.handle.type
+
+    @property
+    def shape(self) -> TensorShape:
+        return self.handle.shape
+
+    def get_shape(self) -> TensorShape:
+        return self.shape
+
+    def to_tensor(self) -> Tensor:
+        """Return the tensor that operations take in place of this variable."""
+        return self._read
+
+    def value(self) -> Tensor:
+        """Return the value that the variable has here, as a tensor."""
+        return self.read_value()
+
+    def read_value(self) -> Tensor:
+        """Return the value that the variable has here, as a tensor."""
+        value: Tensor = snapshot(self.handle)
+        return value
+
+    def eval(self, session: Any = None) -> Any:
+        """The value in `session`, or in the default session, as an array."""
+        return self._read.eval(session=session)
+
+    def __repr__(self) -> str:
+        return f"<sg.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, from a file>"
+
 
 GRAPH, WEIGHTS, KERNELS = "graph.json", "weights.safetensors", "kernels/"
 BODY: Kinds = {"signatures": (dict,), "counters": (dict,)}

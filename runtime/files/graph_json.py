@@ -5,28 +5,45 @@
 Operations come in the order of construction and name only earlier ones, so a
 file cannot hold a cycle. Reading looks ops up by name in the registry,
 decodes attributes from a closed set of types, and asks the type rules again.
-Loops and branches: see `regions`.
+
+Loops and branches have regions, and a region comes after those around it:
+
+    "regions": [null, null, 1]                        what region each region lies in
+    {"name": "while/add", "region": 1, ...}           an operation inside
+    "body": {"region": [1, ["while/Identity:0"], ["while/add:0"]]}     number, params, results
+
+Anybody may have written a file, so no operation in it may reach out of the graph: running it calls no Python,
+and neither reads nor writes files. Names of files are tensors, so a graph that may read files could send home
+whatever its user can read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from pathlib import PurePath
 from typing import Any
 
+from staticgraph.compiler.capture.regions import held_regions
 from staticgraph.compiler.graph.errors import GraphError, InvalidFileError, SaveError, layout
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.opdef import OPS, Effect, Role
+from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.recording.restore import Recorded, restorable_name, restore
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.runtime.files.allowed import refusal
-from staticgraph.runtime.files.attributes import decode, encode, encode_type, type_of
-from staticgraph.runtime.files.regions import RegionReader, RegionWriter
-from staticgraph.runtime.files.strict_json import check, dump, fields, items, parse
+from staticgraph.runtime.files.attributes import (
+    check,
+    decode,
+    dump,
+    encode,
+    encode_type,
+    fields,
+    items,
+    parse,
+    type_of,
+)
 
 _REQUIRED = {"name": (str,), "op": (str,), "outputs": (list,)}
 _OPTIONAL = {
@@ -243,3 +260,135 @@ def tensor(graph: Graph, name: Any) -> Tensor:
     if not (index.isascii() and index.isdigit() and len(index) < 9 and int(index) < len(outputs)):
         raise InvalidFileError(f"it has no tensor {name!r}")
     return outputs[int(index)]
+
+
+_DEEPEST = 100  # regions around an operation
+
+
+class RegionWriter:
+    """The regions of operations that are saved."""
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self._numbers: dict[Region, int] = {}
+        for op in operations:
+            for region in (*([op.region] if op.region is not None else ()), *held_regions(op)):
+                for each in reversed(region.around):
+                    self._numbers.setdefault(each, len(self._numbers))
+
+    @property
+    def parents(self) -> list[int | None]:
+        """The number of the region that each one lies in."""
+        return [self.number(region.parent) for region in self._numbers]
+
+    def number(self, region: Region | None) -> int | None:
+        """The number of a region."""
+        return None if region is None else self._numbers[region]
+
+    def attribute(self, region: Region) -> list[Any]:
+        """Return the attribute of an operation for one of its regions: its number, params and results."""
+        params, results = ([t.name for t in tensors] for tensors in (region.params, region.results))
+        return [self._numbers[region], params, results]
+
+
+class RegionReader:
+    """The regions of operations that are restored, in order of construction."""
+
+    def __init__(self, parents: Any) -> None:
+        self._regions: list[Region] = []
+        self._told: set[Region] = set()  # those whose params and results are known
+        self._params: dict[Region, list[Tensor]] = {}
+        for number, parent in enumerate(items(parents, "its regions", int, type(None))):
+            region = Region(None if parent is None else self._numbered(parent, f"region {number}"))
+            if len(region.around) > _DEEPEST:
+                raise InvalidFileError("its loops and branches are nested too deeply")
+            self._regions.append(region)
+
+    def _numbered(self, number: int, what: str) -> Region:
+        if not 0 <= number < len(self._regions):
+            raise InvalidFileError(f"{what} is in region {number}, which is not before it")
+        return self._regions[number]
+
+    def around(self, number: int | None, name: str) -> Region | None:
+        """The region that the operation `name` is in."""
+        if number is None:
+            return None
+        region = self._numbered(number, f"{name!r}")
+        if region.owner is not None:
+            raise InvalidFileError(f"{name!r} comes after {region.owner.name!r}, which it is a part of")
+        return region
+
+    def attribute(self, value: Any, what: str, tensor: Callable[[Any], Tensor]) -> Region:
+        """The region that an attribute tells of."""
+        if len(check(value, what, list)) != 3:
+            raise InvalidFileError(f"{what} is not a number, params and results")
+        region = self._numbered(check(value[0], what, int), what)
+        if region in self._told:
+            raise InvalidFileError(f"{what} is a region that is a part of another operation too")
+        self._told.add(region)
+        region.params = tuple(tensor(t) for t in items(value[1], what, str))
+        region.results = tuple(tensor(t) for t in items(value[2], what, str))
+        if list(region.params) != self._params.get(region, []):
+            raise InvalidFileError(f"the params of {what} are not the region_parameter operations in it")
+        for result in region.results:
+            if not may_use(region, result.op.region):
+                raise InvalidFileError(f"{what} cannot give {result.name}, which is a part of another region")
+        return region
+
+    def made(self, op: Operation) -> None:
+        """Check an operation that was restored, and what it says of regions."""
+        if op.definition.name == "region_parameter":
+            if op.region is None:
+                raise InvalidFileError(f"{op.name!r} is a param and in no region")
+            self._params.setdefault(op.region, []).append(op.outputs[0])
+        for region in held_regions(op):
+            if region.parent is not op.region:
+                raise InvalidFileError(f"{op.name!r} and its region are not in the same region")
+            tensors, controls = region.captures()
+            if not set(tensors) <= set(op.tensors) or not set(controls) <= set(op.controls):
+                raise InvalidFileError(f"{op.name!r} does not have what its region captures")
+            region.owner = op
+
+    def finish(self) -> None:
+        """Check that each region is a part of an operation."""
+        for number, region in enumerate(self._regions):
+            if region.owner is None:
+                raise InvalidFileError(f"region {number} is not a part of an operation")
+
+
+# Made by the compiler.
+_INTERNAL = {
+    "branch",
+    "custom_vjp",
+    "effect",
+    "loop",
+    "override",
+    "parameter",
+    "reads_of",
+    "undefined_gradient",
+    "unset",
+    "watch",
+}
+# What attributes may be where otherwise they are Python's, or the paths of other files.
+_PLAIN: dict[tuple[str, str], tuple[Any, ...]] = {
+    ("print_line", "stream"): ("stdout", "stderr"),
+    ("print_values", "first"): (None,),
+    ("py_func_stateless", "func"): (),
+}
+
+
+def refusal(op: OpDef, attrs: Mapping[str, Any]) -> str | None:
+    """Why no file can hold an operation, None if it can.
+
+    >>> from staticgraph.compiler.graph.opdef import OPS
+    >>> refusal(OPS["print_line"], {"stream": "/home/me/.profile"})
+    "its stream is '/home/me/.profile'"
+    >>> refusal(OPS["print_line"], {"stream": "stdout"})
+    """
+    if op.name in _INTERNAL:
+        return f"{op.name} is an op of the compiler's"
+    for name, value in attrs.items():
+        if value not in _PLAIN.get((op.name, name), (value,)):
+            return f"its {name} is {value!r}"
+    if op.effect is Effect.HOST:
+        return f"{op.name} reaches out of the graph"
+    return None

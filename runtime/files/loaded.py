@@ -23,9 +23,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.gc_pause import collector_paused
-from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.runtime.files import graph_file
-from staticgraph.runtime.files.code import GPU_TARGETS
 from staticgraph.runtime.files.graph_file import SavedGraph
 from staticgraph.runtime.files.signature import TRAIN, BoundFunction, InputShapes
 from staticgraph.runtime.session import Session
@@ -240,6 +238,8 @@ def load(path: str | os.PathLike[str], mapped: bool = False, trusted: bool = Fal
 
 def _adopt(members: Mapping[str, bytes], signatures: Mapping[str, BoundFunction], session: Session) -> None:
     # What runs programs is imported when it is needed.
+    from staticgraph.runtime.files.code import GPU_TARGETS
+
     if session.device is not None:
         from staticgraph.runtime.files.code.gpu import provide
 
@@ -252,5 +252,7 @@ def _adopt(members: Mapping[str, bytes], signatures: Mapping[str, BoundFunction]
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    from staticgraph.compiler.support.nearest import nearest_name  # only for errors
+
     close = nearest_name(name, known)
     return f"did you mean {close!r}?" if close else None

@@ -14,10 +14,9 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.files.attributes import type_of
+from staticgraph.runtime.files.attributes import Kinds, check, fields, items, parse, type_of
 from staticgraph.runtime.files.code import GPU_TARGETS
 from staticgraph.runtime.files.graph_file import BODY, GRAPH, KERNELS, WEIGHTS
-from staticgraph.runtime.files.strict_json import Kinds, check, fields, items, parse
 from staticgraph.runtime.reports.table import printable, table, wrapped
 
 _PORT: Kinds = {"tensor": (str,), "dtype": (str,), "shape": (list, type(None))}

@@ -12,7 +12,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.guards import asking, with_answers_of_now
 from staticgraph.compiler.gpu.step_open import Sealed
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.runtime.gpu.cuda.failure import told

@@ -131,7 +131,7 @@ class _Announced:
 
     def operations(self, fetches: Iterable[Any], known: Mapping[Tensor, Any]) -> set[Operation]:
         """Return the operations that fetches still need; the tensors that are fed or held end the walk."""
-        from staticgraph.compiler.graph.dependencies import ancestors  # no other run needs it
+        from staticgraph.compiler.graph.tensor import ancestors  # no other run needs it
 
         roots = [one for one in fetches if one not in known]
         return ancestors((one if isinstance(one, Operation) else one.op for one in roots), known)

@@ -18,10 +18,10 @@ from weakref import WeakSet
 import numpy as np
 
 from staticgraph.compiler.codegen.native.collective_layout import COMBINERS, Begun, Collectives
-from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.errors import FailedPreconditionError, FetchError, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.tensor import ancestors
 from staticgraph.compiler.graph.world import MEMBERSHIP, SingleProcess
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.processes.channels import (

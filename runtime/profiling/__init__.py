@@ -1,7 +1,6 @@
 """Reports of a session on its work: plans before a run, times after it.
 
 * `kernels`: the kernels of a program, named, with their lines and what they amount to
-* `growth`: lines that add to the graph between runs
 * `shapes`: feeds given by their shape only
 * `step_plan`: `Session.plan`
 * `placement_log`: the device of each operation

@@ -1,1 +1,3 @@
-"""Reports: tables and progress on the terminal, dumps of compiles, and the reason of each compile."""
+"""Reports: tables and progress on the terminal, dumps of compiles, the reason of each compile, and lines
+that add to the graph between runs.
+"""

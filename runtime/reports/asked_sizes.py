@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.graph.errors import headline
-from staticgraph.compiler.graph.open_sizes.symbols import symbols
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.compiler.graph.open_sizes import symbols
 from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.size_contexts import Undecided
 
 Lines = list[tuple[str, Provenance | None]]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import RecompileWarning
-from staticgraph.compiler.graph.open_sizes.symbols import linear, symbols
+from staticgraph.compiler.graph.open_sizes import linear, symbols
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import Size, evaluate

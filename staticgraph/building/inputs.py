@@ -17,14 +17,18 @@ from staticgraph.building.framework import checked, control_dependencies, graph_
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import infer_dtype
 from staticgraph.compiler.graph.checks.arguments import walked
-from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, as_strings, string
 from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, RuleError, misuse, require, shown
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS
-from staticgraph.compiler.graph.recording.calls import as_array, check_representable, holds_tensor
-from staticgraph.compiler.graph.recording.conversions import as_one_tensor, stands_for_tensor
+from staticgraph.compiler.graph.recording.calls import (
+    as_array,
+    as_one_tensor,
+    check_representable,
+    holds_tensor,
+    stands_for_tensor,
+)
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, shape_text
-from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 __all__ = [

@@ -41,7 +41,11 @@ def arguments(
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise misuse(TypeError, f"{name}(): {error}") from None
+        from staticgraph.compiler.support.nearest import nearest_name  # only for mistakes
+
+        meant = (nearest_name(given, signature.parameters) for given in kwargs.keys() - signature.parameters)
+        hint = next((f"nearest: {each}" for each in meant if each), None)
+        raise misuse(TypeError, f"{name}(): {error}", hint) from None
     bound.apply_defaults()
     return bound.arguments
 

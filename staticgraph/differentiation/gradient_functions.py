@@ -20,7 +20,6 @@ from typing import Any
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.regions import captures, finish, own, parameters
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, ShapeError, layout, misuse
 from staticgraph.compiler.graph.opdef import OPS, OpDef
@@ -188,6 +187,8 @@ def _traced(
     ys: Sequence[Tensor], xs: Sequence[Tensor], function: GradientFunction, name: str | None
 ) -> tuple[Tensor, ...]:
     """Do as `with_gradient` does, in the body of a loop or a branch."""
+    from staticgraph.building.regions import captures, finish, own, parameters  # few programs have one
+
     graph = ys[0].graph
     region = Region(graph.region)
     real = [y for y in ys if y.dtype.is_differentiable]

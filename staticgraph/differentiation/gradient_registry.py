@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.errors import UnknownNameError, misuse
 from staticgraph.compiler.graph.graph import default_derivatives
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.differentiation.formulas import by_other_formula
 from staticgraph.differentiation.gradient_functions import (
     op_of_type,

@@ -59,10 +59,11 @@ def gradients(
 ) -> list[Any]:
     """The derivatives of the sum of `ys` by each of `xs`, tensors or variables: a list as long as `xs`.
 
-    `grad_ys` weights the ys, one tensor per y (or None for ones). What is in `stop_gradients` counts as
-    constant. A derivative that does not exist is None, or zeros with `unconnected_gradients="zero"`;
-    `why_no_gradient` says where the way from x to y is cut. Where a variable is used by `gather` alone the
-    derivative is an `IndexedSlices`. Gradients are tensors, so gradients of gradients work.
+    `grad_ys` weights the ys, one tensor per y (or None for ones). A complex y without a weight is an error of
+    type. What is in `stop_gradients` counts as constant. A derivative that does not exist is None, or zeros
+    with `unconnected_gradients="zero"`; `why_no_gradient` says where the way from x to y is cut. Where a
+    variable is used by `gather` alone the derivative is an `IndexedSlices`. Gradients are tensors, so
+    gradients of gradients work.
     `colocate_gradients_with_ops` puts backward operations into the colocation groups of their operations.
 
     >>> import staticgraph as sg
@@ -111,6 +112,11 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
     given = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
     if len(given) != len(ys):
         raise misuse(ValueError, f"gradients(): {len(given)} grad_ys for {len(ys)} ys")
+    for y, g in zip(ys, given, strict=True):
+        if g is None and y.dtype.is_complex:
+            text = f"Gradients of complex tensors must set grad_ys (y.dtype = {y.dtype})"
+            hint = "differentiate a real number, such as sg.real(y) or sg.abs(y), or weight y by grad_ys"
+            raise misuse(DtypeError, text, hint, made=[(y.name, y.op.where)])
     if all(g is None for g in given):
         return []
     seeds = []

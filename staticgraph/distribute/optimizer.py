@@ -19,8 +19,8 @@ from staticgraph.distribute.sharded import Sharded
 from staticgraph.distribute.shards import check_processors, subtrees
 from staticgraph.distribute.world import size
 from staticgraph.state.variables import Variable
-from staticgraph.train.optimizers.exchange import exchanging
 from staticgraph.train.optimizers.optimizer import Optimizer as BaseOptimizer
+from staticgraph.train.optimizers.optimizer import exchanging
 
 
 class Optimizer(BaseOptimizer):

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.draw.picture import write
-from staticgraph.draw.text import printable
+from staticgraph.draw.wording import printable
 
 _WIDTH, _HEIGHT = 360, 240  # of a panel
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 14, 34, 34

@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.errors import FetchError, misuse
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.stages import NAMES
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.draw.fold import OPENED, OPENED_IN_A_STEP, fold
 from staticgraph.draw.model import Drawing

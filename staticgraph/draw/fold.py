@@ -2,18 +2,23 @@
 
 The result is the quotient of the graph by "drawn in the same box": each folded box says how many operations
 it holds, and links between the same two boxes are one link.
+
+Long rows of things are made short: repetitions become one box, and so does what one line of the program made.
+What is still too long is cut into runs. All three fold neighbours in the order of construction. An operation
+only uses what was made before it, so arrows between such intervals all point forwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, groupby
 
 import networkx as nx
 
-from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region
-from staticgraph.draw.series import shortened
-from staticgraph.draw.tree import Scope, as_box, inside_of, tree_of
+from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
+from staticgraph.draw.tree import Item, Scope, as_box, contents, inside_of, kind_of, tree_of
+from staticgraph.draw.wording import counted, shorten, stem
 
 # Part of the boxes that may be drawn up to which scopes are opened: fewer where each box has many arrows.
 OPENED, OPENED_IN_A_STEP = 0.6, 0.3
@@ -113,3 +118,150 @@ def _one(source: str, target: str, flow: Flow, links: list[Link]) -> Link:
     if len(links) > 8:
         tips.append(f"and {len(links) - 8} more")
     return Link(source, target, "", text, "\n".join(tips), flow, len(links))
+
+
+REPEATS = 10  # fewer repetitions than this are all shown
+LONGEST_PERIOD = 48  # items
+RUNS = 24  # what a row that does not repeat is cut into
+
+
+def shortened(scope: Scope, links: Sequence[Link], most: int, runs: int = RUNS) -> None:
+    """Fold repetitions in `scope` and below it, and cut rows of more than `most` items into `runs`."""
+    scope.items = _without_repeats(scope)
+    if len(scope.items) > most:
+        by_line = _by_line(scope)
+        largest = max((len(item.items) for item in by_line if isinstance(item, Scope)), default=0)
+        if len(by_line) <= most and 2 * largest <= len(scope.items):  # a loop of one line would say nothing
+            scope.items = by_line
+    for item in scope.items:
+        if isinstance(item, Scope) and item.folded is None:
+            shortened(item, links, most, runs)
+    if runs and len(scope.items) > most:
+        scope.items = cut(scope, links, min(runs, most))
+
+
+def _without_repeats(scope: Scope) -> list[Item]:
+    """The items, of a long repetition only the first two rounds, a box for the others, and the last round."""
+    items = scope.items
+    numbers: dict[object, int] = {}
+    kinds = [numbers.setdefault(kind_of(item), len(numbers)) for item in items]
+    equal = _equal_ahead(kinds)
+    out: list[Item] = []
+    at = 0
+    while at < len(items):
+        period, rounds = next(
+            ((p, r) for p, ahead in enumerate(equal, 1) if (r := (ahead[at] + p) // p) >= REPEATS), (1, 1)
+        )
+        if rounds == 1:
+            out.append(items[at])
+            at += 1
+            continue
+        end = at + period * rounds
+        first, last = at + 2 * period, end - period
+        out += [*items[at:first], _repetition(scope, items[first:last], period), *items[last:end]]
+        at = end
+    return out
+
+
+def _equal_ahead(kinds: Sequence[int]) -> list[list[int]]:
+    """For each period p: at each position, how many items in a row equal the one that stands p further."""
+    size, out = len(kinds), []
+    for period in range(1, min(LONGEST_PERIOD, size // REPEATS) + 1):
+        ahead = [0] * (size + 1)
+        for at in range(size - period - 1, -1, -1):
+            ahead[at] = ahead[at + 1] + 1 if kinds[at] == kinds[at + period] else 0
+        out.append(ahead)
+    return out
+
+
+def _repetition(scope: Scope, items: list[Item], period: int) -> Scope:
+    made = Scope(scope.path, items, title=_span(items), folded=Role.REPEATS)
+    one = items[:period]
+    words = dict.fromkeys(_word(i) for i in one if isinstance(i, Scope) or i.role is not Role.VARIABLE)
+    rounds = len(items) // period
+    scopes = [item for item in one if isinstance(item, Scope)]
+    kernels = sum(item.work is not Work.SCOPE for item in scopes)
+    if len(one) == 1 and scopes and not kernels:
+        what = contents(scopes[0].boxes)
+    elif kernels:
+        what = counted(kernels, "kernel")
+    else:
+        what = shorten(", ".join(words) or "variable")
+    made.lines = (f"{rounds:,} × ({what})", contents(made.boxes))
+    made.work = _work(items)
+    return made
+
+
+def _word(item: Item) -> str:
+    return (item.kind.partition(" ")[0] or item.title) if isinstance(item, Box) else stem(item.title)
+
+
+def _work(items: Sequence[Item]) -> Work:
+    """The kind of kernel that the items are, where they are of one kind."""
+    works = {item.work for item in items}
+    return works.pop() if len(works) == 1 else Work.SCOPE
+
+
+def _span(items: Sequence[Item]) -> str:
+    return " … ".join(shorten(_brief(item), 18) for item in (items[0], items[-1]))
+
+
+def _brief(item: Item) -> str:
+    # A kernel's title has its kind after a colon.
+    return item.title if item.work is Work.SCOPE else item.title.partition(":")[0]
+
+
+def _by_line(scope: Scope) -> list[Item]:
+    """The items with a scope around neighbours that one line of the user's program made."""
+    out: list[Item] = []
+    for place, group in groupby(scope.items, key=lambda item: item.place if isinstance(item, Box) else ""):
+        part = list(group)
+        if not place or len(part) == 1:
+            out += part
+            continue
+        source = part[0].source if isinstance(part[0], Box) else ""
+        made = Scope(scope.path, part, title=place, tooltip=f"{place}\n    {source}", folded=Role.HIDDEN)
+        made.lines = (*((shorten(source, 40),) if source else ()), contents(made.boxes))
+        out.append(made)
+    return out
+
+
+def cut(scope: Scope, links: Sequence[Link], runs: int) -> list[Item]:
+    """The items in so many runs, cut where few tensors pass from one side to the other."""
+    items = scope.items
+    crossing = _crossing(items, links)
+    size = len(items) / runs
+    out: list[Item] = []
+    start = 0
+    for number in range(1, runs + 1):
+        target = round(number * size)
+        slack = int(size / 3)
+        near = range(max(start + 1, target - slack), min(len(items) - 1, target + slack) + 1)
+        end = min(near, key=lambda at, t=target: (crossing[at], abs(at - t)), default=target)  # type: ignore[misc]
+        end = len(items) if number == runs else end
+        part = items[start:end]
+        if len(part) == 1:
+            out += part
+        elif part:
+            run = Scope(scope.path, part, title=_span(part), folded=Role.HIDDEN)
+            run.work = _work(part)
+            places = {box.place for box in run.boxes}
+            run.lines = (contents(run.boxes), *(places if len(places) == 1 else ()))
+            out.append(run)
+        start = max(end, start)
+    return out
+
+
+def _crossing(items: Sequence[Item], links: Sequence[Link]) -> list[int]:
+    """For each position, how many links lead from before it to behind it."""
+    position = {}
+    for i, item in enumerate(items):
+        for box in (item,) if isinstance(item, Box) else item.boxes:
+            position[box.key] = i
+    change = [0] * (len(items) + 1)
+    for link in links:
+        a, b = position.get(link.source), position.get(link.target)
+        if a is not None and b is not None and a != b:
+            change[min(a, b) + 1] += 1
+            change[max(a, b) + 1 if max(a, b) + 1 <= len(items) else len(items)] -= 1
+    return list(accumulate(change))

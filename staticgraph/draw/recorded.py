@@ -11,11 +11,10 @@ from collections.abc import Collection, Sequence
 from itertools import takewhile
 
 from staticgraph.compiler.capture.regions import whole
-from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.opdef import Role as ParamRole
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
 from staticgraph.draw import frames
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role
 from staticgraph.draw.wording import (

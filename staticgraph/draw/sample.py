@@ -20,13 +20,12 @@ from staticgraph.compiler.capture.step import (
     NeedsTypes,
     Step,
 )
-from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import FedShapeError, FeedError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, TensorType, as_shape, compatible, shape_text
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
 from staticgraph.runtime.feeds import convert, feed_tensors
 from staticgraph.runtime.fetches import Fetches
 

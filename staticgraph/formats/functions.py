@@ -13,7 +13,7 @@ from typing import Any
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.compiler.support.extensions import EXTENSIONS, extension
+from staticgraph.compiler.support.lazy_names import EXTENSIONS, extension
 from staticgraph.formats.contents.graph_defs import whole
 from staticgraph.formats.onnx.load import load as load_onnx
 from staticgraph.formats.tf.checkpoints.checkpoint_state import checkpoint_exists

@@ -11,7 +11,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import TOLD, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 from staticgraph.compiler.support.nearest import nearest
 
 _WARM_UP = "multiply the rate by sg.minimum(1.0, step / steps), where step is sg.train.get_global_step()"

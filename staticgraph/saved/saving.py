@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 from staticgraph.runtime.files import graph_file, loaded
 from staticgraph.runtime.files.loaded import LoadedGraph
 from staticgraph.runtime.files.signature import PREDICT, TRAIN, InputShapes, Signature, bind

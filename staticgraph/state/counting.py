@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.errors import OutOfRangeError
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import host, same_type
-from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.state.state_ops import assign_add
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.building import nest
-from staticgraph.compiler.graph.dependencies import ancestors
-from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.graph.tensor import Operation, ancestors
 
 
 def placeholders(operations: Any, cut: Any = ()) -> set[Operation]:

@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 from staticgraph.state import replicas
 from staticgraph.state.replicas import VariableAggregation, VariableSynchronization
 
@@ -61,7 +61,7 @@ class SaveSliceInfo:
     @property
     def part(self) -> Part:
         """The place as files have it."""
-        from staticgraph.runtime.files.parts import Part  # few variables are parts
+        from staticgraph.runtime.files.values import Part  # few variables are parts
 
         return Part.of(self.full_shape, self.var_offset, self.var_shape)
 
@@ -75,7 +75,7 @@ _SaveSliceInfo = SaveSliceInfo
 
 # To type checkers a variable is a tensor: it has the operators and methods, and goes where tensors go.
 if TYPE_CHECKING:
-    from staticgraph.runtime.files.parts import Part
+    from staticgraph.runtime.files.values import Part
 
     _Base = Tensor
 else:

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.graph.opdef import Effect, OpDef
 from staticgraph.runtime.aot.build import Built, build
 from staticgraph.runtime.aot.steps import Shapes
-from staticgraph.runtime.files.allowed import refusal
+from staticgraph.runtime.files.graph_json import refusal
 from staticgraph.runtime.files.loaded import LoadedGraph
 from tests.ahead.digits import draw, lenet
 from tests.ahead.elsewhere import SYSTEMS, Elsewhere, System

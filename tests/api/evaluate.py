@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
 
 
 class State:

@@ -11,10 +11,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.capture.guards import Answers, Guard, as_one, asking, guard_of_data, known_from
-from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.capture.specialization import Specializer
-from staticgraph.compiler.graph.open_sizes.symbols import replaced
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
+from staticgraph.compiler.capture.open_shapes import OpenShapes, Specializer
+from staticgraph.compiler.graph.open_sizes import replaced
+from staticgraph.compiler.graph.size_contexts import Undecided, answering
 from staticgraph.compiler.graph.sizes import MOST, bounds, evaluate, proven, symbol
 
 N, M = symbol("n0"), symbol("n1")

@@ -37,7 +37,7 @@ from staticgraph.compiler.kernel.stmt import (
     While,
 )
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.memory.aligned import empty
+from staticgraph.runtime.memory import empty
 from tests.codegen.native import Arrays, launch, run
 
 SERIAL, SIMD, PARALLEL = LoopKind.SERIAL, LoopKind.SIMD, LoopKind.PARALLEL
@@ -76,6 +76,7 @@ def reduction(dtype: DType, combine: str, n: int, kind: LoopKind = SIMD) -> Kern
     return Kernel("reduction", {"x": Buffer(dtype, (n,)), "y": Buffer(dtype, (), True)}, body)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [float32, float64, int8, int16, bool_, float16, bfloat16], ids=str)
 def test_every_length_of_tail(dtype: DType):
     lanes = 64 // register_bytes(dtype)

@@ -14,6 +14,8 @@ from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from tests.codegen.test_llvm_scalar import dtypes_of
 
+pytestmark = pytest.mark.one_in(3)
+
 N = 37
 TARGETS = {
     "haswell": ("x86_64-unknown-linux-gnu", 32),

@@ -29,8 +29,7 @@ from staticgraph.compiler.kernel.indices.in_bounds import in_bounds
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import Nest, place
 from staticgraph.compiler.kernel.schedule_cpu import share_out
-from staticgraph.compiler.kernel.schedule_cpu.parallelize import Chunked, chunked
-from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.kernel.schedule_cpu.schedule import Chunked, chunked, schedule
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
@@ -113,6 +112,7 @@ def compare(found: Arrays, expected: Arrays, about: str) -> None:
         )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", OPEN_CASES)
 def test_one_kernel_for_all_sizes(name: str):
     case = OPEN_CASES[name](N, T)
@@ -133,6 +133,7 @@ def test_one_kernel_for_all_sizes(name: str):
             compare(found, {k: meant[k] for k in found}, f"{sizes}, interpreted")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", OPEN_CASES)
 def test_the_closed_kernel_agrees(name: str):
     case = OPEN_CASES[name](N, T)
@@ -179,6 +180,7 @@ def test_many_rows(name: str):
         np.testing.assert_allclose(value, exact[key], rtol=1e-4, atol=1e-2, err_msg=key)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("values", "signal"), [(["0", "1", "17", "80"], False), (["17", "--more"], True)])
 def test_nothing_is_read_beyond_a_buffer(values: list[str], signal: bool):
     command = [sys.executable, "-m", "tests.codegen.open_guarded", *values]

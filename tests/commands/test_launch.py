@@ -12,6 +12,8 @@ import pytest
 from staticgraph.__main__ import main
 from tests.processes.launching import ROOT
 
+pytestmark = pytest.mark.one_in(3)
+
 SCRIPT = """
 import os, sys
 import staticgraph as sg

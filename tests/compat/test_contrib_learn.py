@@ -6,6 +6,8 @@ import pytest
 from staticgraph.tf1.compat import tf1 as tf
 from staticgraph.tf1.summary import FileWriterCache
 
+pytestmark = pytest.mark.one_in(3)
+
 learn = tf.contrib.learn
 X = np.linspace(-2, 2, 16).astype(np.float32).reshape(8, 2)
 SIDE = (X.sum(1) > 0).astype(np.int64)

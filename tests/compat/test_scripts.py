@@ -1,6 +1,6 @@
 """Whole scripts of TF1, in the manners of tutorials and of programs: each prints what TensorFlow prints.
 
-`outputs.json` holds what TensorFlow 1.15.5 printed, recorded by `tools/record_scripts.py`. Words must be
+`outputs.json` holds what TensorFlow 1.15.5 printed, recorded by `tools/record/scripts.py`. Words must be
 equal, numbers as near as rounding and the order of sums allow.
 """
 
@@ -11,10 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from record_scripts import scripts
 
 import staticgraph as sg
 from staticgraph.tf1.drop_in.runner import run_script
+from tools.record.scripts import scripts
+
+pytestmark = pytest.mark.one_in(3)
 
 FOLDER = Path(__file__).parent
 OUTPUTS = json.loads((FOLDER / "outputs.json").read_text())

@@ -35,6 +35,11 @@ def applied_none():
 
 
 MISTAKES = {
+    "a misspelled argument": (
+        lambda: sg.layers.dense(sg.zeros([2, 3]), 3, activatoin=None),
+        "dense(): got an unexpected keyword argument 'activatoin'",
+        "nearest: activation",
+    ),
     "an axis as text": (
         lambda: sg.reduce_sum(sg.zeros([2, 3]), axis="0"),
         "axis b'0' is no integer",

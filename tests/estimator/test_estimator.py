@@ -11,6 +11,8 @@ from staticgraph.compat import tf1
 from staticgraph.compiler.graph.errors import InvalidArgumentError, UnimplementedError
 from staticgraph.tf1.summary import FileWriterCache
 
+pytestmark = pytest.mark.one_in(3)
+
 X = np.float32([[0.0], [1.0], [2.0], [3.0]])
 MAKE = sg.estimator.inputs.numpy_input_fn
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import staticgraph as sg
 from staticgraph.compiler import kernel_codes
-from staticgraph.compiler.codegen.gemm import grid as contraction_grid
+from staticgraph.compiler.codegen.gemm import chunks as contraction_grid
 from staticgraph.compiler.codegen.gemm import pack as contraction_pack
 from staticgraph.compiler.codegen.gemm import packed_operands
 from staticgraph.compiler.codegen.gemm import plan as contraction_plan
@@ -35,6 +35,8 @@ from tests.fuzz.graphs import widened
 from tests.fuzz.programs import Program
 from tests.fuzz.test_random_graphs import fuzz
 from tests.passes.steps import step_of
+
+pytestmark = pytest.mark.one_in(3)
 
 UNIT = {2: 2e-2, 4: 2e-4, 8: 1e-9}  # what may differ, by bytes per element
 THREADS = (1, 2, 5)

@@ -17,7 +17,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import GraphError, OpError
 from staticgraph.formats.onnx.proto import ModelProto
 from staticgraph.formats.tf.messages import GraphDef, MetaGraphDef, SavedModel
-from staticgraph.runtime.files import archive, container
+from staticgraph.runtime.files import container
 from tests.fuzz_readers.changes import NEAR
 from tests.fuzz_readers.graphs import built
 from tests.fuzz_readers.readers import _HEAD, _seal
@@ -91,7 +91,7 @@ def _run_in(graph: sg.Graph, feeds: dict[str, np.ndarray], session: sg.Session |
 def _write_sg(graph: sg.Graph, session: sg.Session, made: list[Any], feeds: dict[str, np.ndarray]) -> Seed:
     path = _scratch() / "seed.sg"
     sg.save(path, {f"y{n}": t for n, t in enumerate(made)}, session=session)
-    parts = archive.unpack(memoryview(path.read_bytes()))
+    parts = container.unpack(memoryview(path.read_bytes()))
     manifest = container.parse(parts.pop("manifest.json"), "it")
     body = {key: value for key, value in manifest.items() if key not in _HEAD}
     members = {name: bytes(part) for name, part in parts.items()}

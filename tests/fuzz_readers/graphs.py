@@ -15,7 +15,7 @@ import numpy as np
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf1
 from staticgraph.compiler.graph.opdef import OPS, Effect
-from staticgraph.runtime.files.allowed import refusal
+from staticgraph.runtime.files.graph_json import refusal
 from tests.audit.variants import samples
 from tests.ops.harness import Use
 

@@ -16,7 +16,7 @@ from staticgraph.formats.tf.messages import GraphDef, text_format
 from staticgraph.formats.tf.messages.example import Example, Feature, FeatureList, SequenceExample
 from staticgraph.formats.tf.tensor_bundle import write_bundle
 from staticgraph.formats.tf.tensor_bundle.table import read_table, table_bytes
-from staticgraph.runtime.files import archive
+from staticgraph.runtime.files import container
 
 SEEDS = Path(__file__).parent / "seeds"
 TENSORFLOW = Path(__file__).parents[1] / "graph_def" / "data" / "tf"
@@ -58,7 +58,7 @@ def _graphs(folder: Path) -> None:
         sg.onnx.export({"y": y}, SEEDS / "line.onnx", session=session)
         z = sg.while_loop(lambda i, z: i < 7, body, [0, y[0, 0]])[1]
         sg.save(SEEDS / "loop.sg", {"z": z}, step=step)
-        _keep("loop.graph.json", archive.unpack(memoryview((SEEDS / "loop.sg").read_bytes()))["graph.json"])
+        _keep("loop.graph.json", container.unpack(memoryview((SEEDS / "loop.sg").read_bytes()))["graph.json"])
         _keep("loop.pb", graph.as_graph_def().SerializeToString())
 
 

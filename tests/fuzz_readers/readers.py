@@ -29,7 +29,7 @@ from staticgraph.formats.tf.messages import GraphDef, text_format
 from staticgraph.formats.tf.messages.example import Example, SequenceExample
 from staticgraph.formats.tf.messages.wire import encode_varint
 from staticgraph.formats.tf.tensor_bundle.crc32c import masked_crc32c
-from staticgraph.runtime.files import archive, container
+from staticgraph.runtime.files import container
 from staticgraph.tf1.io import tf_record_iterator
 from staticgraph.tf1.io.tf_record import framed
 from staticgraph.tf1.summary import summary_iterator
@@ -84,7 +84,7 @@ def _in_a_graph(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
 
 def _graph_member(data: bytes, folder: Path) -> None:
     """The graph of a saved graph, sealed again."""
-    parts = archive.unpack(memoryview((SEEDS / "loop.sg").read_bytes()))
+    parts = container.unpack(memoryview((SEEDS / "loop.sg").read_bytes()))
     manifest = container.parse(parts.pop("manifest.json"), "it")
     members = {name: [data if name == "graph.json" else bytes(part)] for name, part in parts.items()}
     body = {key: value for key, value in manifest.items() if key not in _HEAD}

@@ -1,7 +1,7 @@
 """The kinds of golden case and how each is run against a module `tf`: TensorFlow 1.15 or staticgraph.
 
 A case names a small function of `tf`. Running it gives an outcome: a dict of arrays, of JSON, and of None for
-gradients that do not exist. TensorFlow's outcomes are recorded once by `tools/record_tf1.py`.
+gradients that do not exist. TensorFlow's outcomes are recorded once by `tools/record/tf1.py`.
 
     value("square", lambda tf, x: tf.square(x), real(3))            results, gradients of each floating input
     runs("uniform", lambda tf: tf.random_uniform([2], seed=1))      one fetch several times in one session

@@ -8,7 +8,7 @@ from tests.golden.cases import SUBJECTS
 from tests.golden.compare import differences
 from tests.golden.differences import DIFFERENCES
 from tests.golden.runner import run
-from tests.golden.together import Together, wide_repeats
+from tests.golden.together import Together, function_of, wide_repeats
 
 # They are run with `pytest -m slow`, as all are there.
 REPEATS = {(subject, name) for subject in SUBJECTS for name in wide_repeats(subject)}
@@ -41,6 +41,13 @@ def together(request):
     return Together({(p["subject"], p["case"].name) for p in params if p and p.keys() >= {"subject", "case"}})
 
 
+def function(params):
+    """The subject of a case, by its parameters: each run has cases of all functions."""
+    subject, case = params["subject"], params["case"]
+    return subject, type(case), function_of(case)
+
+
+@pytest.mark.one_in(3, of=function)
 @pytest.mark.parametrize(("subject", "case"), chosen(lambda name: name not in DIFFERENCES, repeats=False))
 def test_same_as_tensorflow(subject, case, recorded, together):
     found = differences(case, recorded[subject][case.name], together.outcome(subject, case))

@@ -130,10 +130,14 @@ class Together:
         return found
 
     def _run(self, subject: str, case: Value) -> None:
-        alike = [c for c in compiled(subject).values() if isinstance(c, Value)]
+        alike = [
+            c
+            for c in compiled(subject).values()
+            if isinstance(c, Value) and (c is case or (subject, c.name) in self._selected)
+        ]
         at = alike.index(case) // TOGETHER * TOGETHER
-        group = [c for c in alike[at : at + TOGETHER] if (subject, c.name) in self._selected]
-        self._found |= {(subject, c.name): None for c in (*group, case)}
+        group = alike[at : at + TOGETHER]
+        self._found |= {(subject, c.name): None for c in group}
         with sg.Graph().as_default() as graph:
             feeds: dict[Any, np.ndarray] = {}
             built = [made for c in group if (made := _built(c, graph, feeds)) is not None]

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -28,11 +29,13 @@ def _compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     checks what functions do: see test_sanitized.py.
 
     Most functions run once, on little: without optimization the compiler takes a third of the time, and the
-    headers, which are the same for all, are compiled beforehand.
+    headers, which are the same for all, are compiled beforehand. On Linux the linker
+    need not look for libraries, which takes it longer than the rest: this process has them.
     """
     with pytest.MonkeyPatch.context() as patch:
         checks = os.environ.get("TEST_SANITIZERS", "").split()
-        options = (*build.OPTIONS, "-Og" if checks else "-O0", *checks)  # checks make frames larger
+        quick = ("-O0", "-nostdlib", "-lm", "-lgcc") if sys.platform == "linux" else ("-O0",)
+        options = (*build.OPTIONS, *(("-Og", *checks) if checks else quick))  # checks make frames larger
         patch.setattr(build, "OPTIONS", options)
         try:
             headers = precompiled(build.host_compiler(), options, tmp_path_factory.mktemp("headers"))

@@ -26,6 +26,8 @@ from tests.codegen.native import stored
 from tests.gpu.running import SCHEDULES, compiled, run
 from tests.passes.steps import step_of
 
+pytestmark = pytest.mark.one_in(3)
+
 _BARRIER = re.compile(r"__sync(threads|warp)\(\);|await_copies<\d+>\(\);")
 
 

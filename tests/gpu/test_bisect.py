@@ -10,12 +10,14 @@ import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.compiler.gpu import compile as compiling
 from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
-from staticgraph.compiler.kernel.primitives.primitive import Texts
+from staticgraph.compiler.kernel.primitives.instructions import Texts
 from staticgraph.runtime.debug.bisect import Bisection, bisect, calls_of, how
 from staticgraph.runtime.debug.bisect_text import dump, text
 from staticgraph.runtime.debug.gpu_under_test import GpuUnderTest
 from staticgraph.runtime.gpu.cuda.failure import failure
 from staticgraph.runtime.gpu.device import Device
+
+pytestmark = pytest.mark.one_in(3)
 
 
 @pytest.fixture(autouse=True)

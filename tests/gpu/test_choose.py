@@ -1,6 +1,7 @@
 """Whatever a kernel computes, the functions that are chosen for it compute the same."""
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from tests.gpu.printing import emit, emit_kernel, statements
 from tests.gpu.running import compiled, run
 from tests.kernel.cases import CASES, filled, unplaced
 from tests.kernel.test_random_kernels import programs
+
+pytestmark = pytest.mark.one_in(3)
 
 MANY = 40  # kernels of one compilation
 

@@ -13,8 +13,8 @@ from staticgraph.compiler.capture.step import CaptureRequest, Step
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
 from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.gpu.compile_open import compile_gpu_open
-from staticgraph.compiler.graph.open_sizes.undecided import answering
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.size_contexts import answering
 from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.cuda.nvrtc import ARCHITECTURES
@@ -22,6 +22,7 @@ from tests.gpu.test_open_sizes import MODELS
 from tests.gpu.test_registry import BATCHES
 from tests.ops.harness import Build, dtype_choices, uses
 from tests.passes.steps import step_of
+from tests.repetitions import share
 
 pytestmark = pytest.mark.skipif(
     not nvrtc.available(), reason="NVRTC is not here: pip install nvidia-cuda-nvrtc"
@@ -246,24 +247,24 @@ OTHERS = tuple(a for a in ARCHITECTURES if a != WRITTEN_FOR)
 
 
 @cache
-def everything() -> dict[str, CudaFunction]:
-    """Functions that all graphs need, by name, and those that take sizes."""
+def everything(one_in: int = 1) -> dict[str, CudaFunction]:
+    """Functions that all graphs need, or one in so many by turns, by name, and those that take sizes."""
     with answering(lambda question: False):  # the size is not special
-        opened = [f for model in MODELS.values() for f in open_functions(model)]
-    return {f.name: f for f in (*(f for name in GRAPHS for f in functions(name)), *opened)}
+        opened = [f for model in share(MODELS.values(), one_in) for f in open_functions(model)]
+    closed = (f for name in share(GRAPHS, one_in) for f in functions(name))
+    return {f.name: f for f in (*closed, *opened)}
 
 
 @pytest.mark.parametrize("architecture", (WRITTEN_FOR, *OTHERS))
 def test_every_function_compiles_and_keeps_its_numbers_in_registers(architecture: str):
-    """Every second function for the architecture that it is written for. For each of the others a part of
-    the functions: all have some of each graph, and every fourth function is compiled for one of them.
+    """Of a third of the graphs, every second function for the architecture that it is written for, and for
+    each of the others every twentieth function, by turns.
     """
-    asked = everything()
-    names = [*asked][::2]
+    asked = everything(3)
+    names = share(asked, 2)
     if architecture != WRITTEN_FOR:
         scalars = {f.name for f in functions("scalars")}
-        names = [name for name in asked if name not in scalars]
-        names = names[4 * OTHERS.index(architecture) :: 4 * len(OTHERS)]
+        names = share([name for name in asked if name not in scalars], 20, 4 * OTHERS.index(architecture))
     check({name: asked[name] for name in names}, architecture)
 
 

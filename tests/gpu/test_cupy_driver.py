@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
-from staticgraph.compiler.graph.open_sizes.names import naming
+from staticgraph.compiler.graph.size_contexts import naming
 from staticgraph.compiler.graph.sizes import at_least, symbol
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Precision, Product
 from staticgraph.runtime.gpu.cuda import cupy_driver

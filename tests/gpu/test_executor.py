@@ -10,6 +10,8 @@ from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.simulator.queue import DeviceError
 from tests.gpu.sessions import on
 
+pytestmark = pytest.mark.one_in(3)
+
 
 @pytest.fixture
 def net(one_driver):

@@ -12,6 +12,8 @@ from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.simulator.queue import DeviceError
 from tests.gpu.sessions import check_alike, draws, on
 
+pytestmark = pytest.mark.one_in(3)
+
 ILLEGAL = failure(700, "cudaErrorIllegalAddress", "waiting for the GPU")
 
 

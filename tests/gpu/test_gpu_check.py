@@ -32,6 +32,8 @@ from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
 from staticgraph.runtime.gpu.cuda.driver import Direction
 
+pytestmark = pytest.mark.one_in(3)
+
 ROOT = Path(__file__).resolve().parents[2]
 # What a stage does in these tests: its name says it.
 WORKER = """

@@ -17,6 +17,8 @@ from gpu_stages.setting import Setting
 from tests.golden import store
 from tests.ops.harness import TESTED
 
+pytestmark = pytest.mark.one_in(3)
+
 
 @pytest.fixture
 def setting(tmp_path: Path, host: str) -> Setting:

@@ -19,6 +19,8 @@ from gpu_stages.findings import Finding, Findings, missed, read
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
 
+pytestmark = pytest.mark.one_in(3)
+
 
 @pytest.fixture
 def setting(tmp_path: Path, host: str) -> Setting:

@@ -1,6 +1,7 @@
 """The combiners of the prelude in every dtype: of neighbouring threads, of a warp, and of a block."""
 
 import numpy as np
+import pytest
 
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
@@ -40,6 +41,7 @@ def data(combine: str, dtype: DType) -> np.ndarray:
     return dtype.round(x)
 
 
+@pytest.mark.one_in(3)
 def test_reductions():
     calls = {case: reduction(*case) for case in CASES}
     unit = compiled(calls.values())

@@ -11,16 +11,16 @@ import pytest
 
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.gpu.compile import compile_gpu
-from staticgraph.compiler.graph.opdef import Kind, OpDef
+from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.ops.index import OPS_OF
-from staticgraph.compiler.ops.samples import Range
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.store import DeviceStore
-from staticgraph.runtime.memory.aligned import from_storage, to_storage
+from staticgraph.runtime.memory import from_storage, to_storage
 from tests.gpu.running import SCHEDULES
 from tests.ops.harness import TESTED, Build, Use, as_tuple, assert_same, dtype_choices, uses
+from tests.repetitions import share
 
 TOGETHER = 20  # ops
 BATCHES = [TESTED[n : n + TOGETHER] for n in range(0, len(TESTED), TOGETHER)]
@@ -43,7 +43,7 @@ together = pytest.mark.parametrize("ops", BATCHES, ids=lambda ops: f"{ops[0].nam
 
 @together
 def test_ops_on_a_card_equal_their_meaning(ops: Sequence[OpDef], host: str):
-    """Samples in the usual dtypes; of the other dtypes one by turns, with one sample."""
+    """One or two uses of each op, by turns: samples in the usual dtypes, and one sample in each other."""
     check([use for op in ops for use in chosen(op)])
 
 
@@ -54,20 +54,16 @@ def test_ops_of_all_dtypes_on_a_card_equal_their_meaning(ops: Sequence[OpDef], h
 
 
 def chosen(op: OpDef) -> list[Use]:
-    """Samples of an op in two dtypes, and fewer of one that has long functions.
-
-    Elementwise ops broadcast alike: each meets two of the ways, by turns.
-    """
+    """Uses of an op that have their turn; a single one of an op that has long functions."""
+    place = TESTED.index(op)
     usual, *others = dtype_choices(op)
-    if op.name in LONG:
-        return uses(op, usual)[:1]
-    number = TESTED.index(op)
-    other = others[number % len(others) :][:1] if others else ()
-    more = [used[number % len(used)] for choice in other if (used := uses(op, choice))]
     used = uses(op, usual)
-    if op.name in ALIKE or (op.kind is Kind.ELEMENTWISE and isinstance(op.samples, Range)):
-        used = [used[0], used[1 + number % (len(used) - 1)]]
-    return used + more
+    if op.name in LONG:
+        return used[:1]
+    for choice in others:
+        more = uses(op, choice)
+        used.append(more[place % len(more)])
+    return share(used, len(used) if op.name in ALIKE else 9, place)
 
 
 def check(used: Sequence[Use], driver: Simulator | None = None) -> None:

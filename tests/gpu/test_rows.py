@@ -35,6 +35,8 @@ from tests.gpu.printing import emit
 from tests.gpu.running import SCHEDULES, compiled, run, unset
 from tests.gpu.sessions import on
 
+pytestmark = pytest.mark.one_in(3)
+
 COLUMNS = (1, 2, 31, 32, 33, 100, 1000, 1024, 1025, 5000, 20000)
 ROWS = (1, 3, 257)
 SHAPES = ((3, 10), (257, 33), (64, 1000), (5, 4096), (3, 1025), (2, 20000), (70, 17000), (300, 4), (1, 7))

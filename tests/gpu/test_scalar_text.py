@@ -20,6 +20,8 @@ from tests.codegen.test_llvm_scalar import INEXACT, INTEGER, REAL, N, dtypes_of,
 from tests.gpu.printing import pointwise, statements
 from tests.gpu.running import compiled, run, unset
 
+pytestmark = pytest.mark.one_in(3)
+
 EVERY = [*REAL, bool_]
 Arrays = dict[str, np.ndarray]
 Formula = Callable[[dict[str, Expr]], Expr]

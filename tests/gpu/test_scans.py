@@ -1,12 +1,15 @@
 """Running totals by many threads are what they are one after the other."""
 
 import numpy as np
+import pytest
 
 from staticgraph.compiler.graph.dtypes import REAL, DType, float32
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.kernel.schedule_gpu.scans.scan import STRIP, TILE
 from staticgraph.compiler.ops.reductions.scan import cumprod, cumsum, cumulative_logsumexp
 from tests.gpu.routines import Case, check, kinds, results
+
+pytestmark = pytest.mark.one_in(3)
 
 FORMS = [(exclusive, reverse) for exclusive in (False, True) for reverse in (False, True)]
 

@@ -13,6 +13,8 @@ from tests.gpu.printing import statements
 from tests.gpu.running import run
 from tests.kernel.cases import Arrays
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def kernel(
     shape: tuple[int, ...], rows: int, columns: tuple[int, ...], op: str = "add", dtype: DType = float32

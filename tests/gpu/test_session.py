@@ -6,6 +6,8 @@ import pytest
 import staticgraph as sg
 from tests.gpu.sessions import check_alike, draws, played
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def convolutions():
     x, y = sg.placeholder(sg.float32, [None, 8, 8, 1]), sg.placeholder(sg.int32, [None])

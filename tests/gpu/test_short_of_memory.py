@@ -20,6 +20,8 @@ from tests.gpu.fake_cublas import FakeCublas, FakeCublasLt
 from tests.gpu.fake_cupy import CUDARuntimeError, FakeCupy
 from tests.gpu.sessions import check_alike, draws, on
 
+pytestmark = pytest.mark.one_in(3)
+
 
 @pytest.fixture(autouse=True)
 def _small_convolutions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 
 from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.graph.dtypes import float32, int32, int64
@@ -28,6 +29,8 @@ from tests.gpu.printing import statements
 from tests.gpu.random_kernels import drawn
 from tests.gpu.running import compiled, run
 from tests.kernel.cases import CASES, Arrays, array, filled, result, unplaced
+
+pytestmark = pytest.mark.one_in(3)
 
 x, y = (lambda *at: Load("x", at, float32)), (lambda *at: Load("y", at, float32))
 

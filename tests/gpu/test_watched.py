@@ -23,6 +23,8 @@ from tests.gpu.test_registry import check, chosen, together
 from tests.gpu.watching import Watching, watched
 from tests.ops.harness import TESTED, dtype_choices, uses
 
+pytestmark = pytest.mark.one_in(3)
+
 SAMPLE = (
     "softmax",
     "reduce_mean",

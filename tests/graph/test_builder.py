@@ -12,9 +12,9 @@ from staticgraph.compiler.graph.checks.verify import InvalidFunction, verify
 from staticgraph.compiler.graph.errors import ShapeError
 from staticgraph.compiler.graph.function import Function, Literal, Node, substitute, toposort, transform
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.compiler.graph.open_sizes.undecided import answering
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.size_contexts import answering
 from staticgraph.compiler.graph.sizes import symbol
 
 

@@ -10,6 +10,8 @@ import pytest
 from staticgraph.compiler.support import gc_pause
 from staticgraph.compiler.support.gc_pause import collector_paused
 
+pytestmark = pytest.mark.one_in(3)
+
 
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

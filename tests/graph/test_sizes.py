@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
-from staticgraph.compiler.graph.open_sizes.functions import function_of
-from staticgraph.compiler.graph.open_sizes.symbols import replaced, symbols
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.compiler.graph.open_sizes import function_of, of_data, replaced, symbols, to_data
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import (
     MOST,
     Size,

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.dtypes import as_strings, join_strings, split_strings, string
 from staticgraph.compiler.graph.function import Literal
-from staticgraph.compiler.graph.strings import as_strings, join_strings, split_strings
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-VARIABLE = "TENSORFLOW_1_PYTHON"  # the Python that has it: tools/record_tf1.py says how to get one
+VARIABLE = "TENSORFLOW_1_PYTHON"  # the Python that has it: tools/record/__init__.py says how to get one
 
 
 @pytest.mark.slow

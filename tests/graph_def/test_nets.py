@@ -17,6 +17,8 @@ from tests.graph_def import models
 from tests.graph_def.nets import NETS, translated
 from tests.graph_def.test_models import DATA, graph_def, recorded
 
+pytestmark = pytest.mark.one_in(3)
+
 NOT_CARRIED_OUT = {"foreign", "foreign_handle"}
 
 

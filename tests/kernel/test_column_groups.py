@@ -13,8 +13,7 @@ from staticgraph.compiler.kernel.expr import Const, Index, Load, Local
 from staticgraph.compiler.kernel.loops.nests import flatten, interchange
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.schedule_cpu.column_groups import by_column_groups
-from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
-from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.kernel.schedule_cpu.schedule import chunked, schedule
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Let, Loop, Store, Update
 from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu import jit as cpu_jit

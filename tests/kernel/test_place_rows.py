@@ -10,12 +10,13 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
-from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.kernel.schedule_cpu.schedule import chunked, schedule
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
 from staticgraph.compiler.kernel.verify import verify
 from tests.kernel.cases import array, filled, loads, result, run
+
+pytestmark = pytest.mark.one_in(3)
 
 x, y = loads("x"), loads("y")
 

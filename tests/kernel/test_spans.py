@@ -13,8 +13,7 @@ from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Local
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
-from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.kernel.schedule_cpu.schedule import chunked, schedule
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     Kernel,

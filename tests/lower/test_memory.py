@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from staticgraph.compiler.graph.open_sizes.symbols import replaced
+from staticgraph.compiler.graph.open_sizes import replaced
 from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open

@@ -9,6 +9,8 @@ from nbclient import NotebookClient
 
 from tests.test_lazy_names import ROOT
 
+pytestmark = pytest.mark.one_in(3)
+
 CELLS = {
     "tensor": "import numpy as np, staticgraph as sg\nx = sg.placeholder(sg.float32, [None, 3], name='x')\nx",
     "variable": "w = sg.get_variable('w', [3, 2])\nw",

@@ -8,6 +8,8 @@ from staticgraph.formats.onnx import backend
 from tests.onnx.models import info, line, model, node
 from tools import onnx_cases
 
+pytestmark = pytest.mark.one_in(3)
+
 ALL = ("node", "pytorch-converted", "pytorch-operator", "real", "simple")
 
 

@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.opdef import OpDef
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
+from staticgraph.compiler.graph.size_contexts import Undecided, answering
 from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Index, Load, number
@@ -36,6 +36,8 @@ from staticgraph.compiler.ops.index import OPS_OF
 from staticgraph.compiler.passes.long_routines import long_routines
 from staticgraph.compiler.passes.pipeline import pipeline
 from tests.ops.harness import TESTED, Use, dtype_choices, uses
+
+pytestmark = pytest.mark.one_in(3)
 
 TABLE = Path(__file__).with_name("open_matrices.json")
 SIZES = (3, 17, 1, 0, 40)

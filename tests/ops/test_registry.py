@@ -26,12 +26,12 @@ from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
-from staticgraph.compiler.ops.samples import Range
 from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.runtime.cpu.executable import evaluate
 from staticgraph.runtime.files import graph_json
 from tests.derivatives.registry import invariants
 from tests.ops.harness import TESTED, Build, Use, as_tuple, assert_same, dtype_choices, tensor_params, uses
+from tests.repetitions import share
 
 CHOICES = [
     pytest.param(op, choice, id="-".join([op.name, *(d.name for d in choice.values())]))
@@ -61,6 +61,7 @@ def reference(use: Use) -> tuple[np.ndarray, ...]:
         return as_tuple(node.op.meaning(*use.arrays, **node.attrs))
 
 
+@pytest.mark.one_in(3)
 @each_op
 def test_meaning_has_the_predicted_type(op: OpDef):
     """At every sample in the usual dtypes, and at the first one in others."""
@@ -72,6 +73,7 @@ def test_meaning_has_the_predicted_type(op: OpDef):
             assert np.shape(array) == result.shape, use
 
 
+@pytest.mark.one_in(3)
 @each_op
 def test_type_with_unknown_sizes(op: OpDef):
     """With sizes or ranks unknown, the user's graph knows less of the truth, and never anything else."""
@@ -85,6 +87,7 @@ def test_type_with_unknown_sizes(op: OpDef):
                 assert compatible(tensor.type.shape, result.type.shape), (str(use), tensor)
 
 
+@pytest.mark.one_in(3)
 @each_op
 def test_type_with_unknown_operands(op: OpDef):
     """The same holds if sizes, axes and the like are tensors that depend on what is fed."""
@@ -121,22 +124,21 @@ def compiled(op: OpDef, every: bool) -> list[tuple[Use, DType, Any, np.ndarray]]
     """The uses of an op, the dtype of each result, its meaning, and what compiled code gives. All are one
     program, which is sooner compiled than many.
 
-    The usual dtypes meet every sample, the others one of them by turns, if not `every`; and of the others, by
-    turns, each fourth op meets each. All instructions of all dtypes are in codegen/test_llvm_scalar.py.
-    Elementwise ops broadcast alike: each meets equal shapes and, by turns, half of the others.
+    If not `every`, the usual dtypes meet a third of the samples, and a fifth of the others one sample, by
+    turns. All instructions of all dtypes are in codegen/test_llvm_scalar.py.
     """
     build, wanted, found = Build(), [], []
-    for number, choice in enumerate(dtype_choices(op)):
-        if number and not every and (number + TESTED.index(op)) % 4:
-            continue
-        used = uses(op, choice)
-        if op in BROADCASTING and isinstance(op.samples, Range) and not every:
-            used = used[:1] + used[1 + TESTED.index(op) % 2 :: 2]
-        for use in used if every or not number else [used[number % len(used)]]:
-            _, results = build.add(use)
-            pairs = zip(results, reference(use), strict=True)
-            wanted += [(use, result.dtype, array) for result, array in pairs]
-            found += results
+    place = TESTED.index(op)
+    usual, *others = dtype_choices(op)
+    used = uses(op, usual) if every else share(uses(op, usual), 3, place)
+    for number, choice in enumerate(others if every else share(others, 5, place)):
+        more = uses(op, choice)
+        used += more if every else [more[(number + place) % len(more)]]
+    for use in used:
+        _, results = build.add(use)
+        pairs = zip(results, reference(use), strict=True)
+        wanted += [(use, result.dtype, array) for result, array in pairs]
+        found += results
     arrays = evaluate(build.function(found), build.arrays)
     return [(*told, array) for told, array in zip(wanted, arrays, strict=True)]
 
@@ -170,6 +172,7 @@ EXACT = [choice for choice in CHOICES if choice.values[1].get("T", float64) in (
 SMOOTH = [choice for choice in EXACT if choice.values[0].effect is not Effect.RANDOM]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("op", "choice"), SMOOTH)
 def test_gradient_equals_differences(op: OpDef, choice: dict[str, DType], rng: np.random.Generator):
     for use in uses(op, choice):
@@ -204,6 +207,7 @@ def check_gradient(use: Use, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-6, err_msg=str(use))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("op", "choice"), EXACT)
 def test_optimized_equals_plain(op: OpDef, choice: dict[str, DType]):
     """Values and gradients, by the interpreter: before the passes and after them.
@@ -230,6 +234,7 @@ def random_like(value, rng: np.random.Generator) -> np.ndarray:
     return value.dtype.round(rng.uniform(0.5, 1.5, value.shape) + imaginary)
 
 
+@pytest.mark.one_in(3)
 @each_op
 def test_gradient_is_differentiable(op: OpDef):
     """The gradient is made of ops that have gradients: second derivatives exist wherever first ones do."""
@@ -252,6 +257,7 @@ RESTRICTED = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in RESTRICTED])
 def test_refuses_other_dtypes(op: OpDef):
     choice = next(dtype_choices(op))
@@ -284,6 +290,7 @@ def test_each_is_documented():
         assert not unnamed, op.name
 
 
+@pytest.mark.one_in(3)
 @each_op
 def test_saved_and_loaded_is_the_same_operation(op: OpDef):
     """Nothing of an op is written for files: what is recorded of a use says all that there is to it."""

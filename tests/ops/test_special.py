@@ -10,7 +10,7 @@ import staticgraph as sg
 from staticgraph.compiler import ops
 from tests.ops.meaning import meaning
 
-RECORDED = np.load(Path(__file__).with_name("special.npz"))  # by tools/record_special.py
+RECORDED = np.load(Path(__file__).with_name("special.npz"))  # by tools/record/special.py
 LIMITS = json.loads(Path(__file__).with_name("special_limits.json").read_text())  # by the same tool
 
 
@@ -34,6 +34,7 @@ def test_incomplete_gamma_functions_of_huge_numbers():
     assert meaning(ops.polygamma, np.array([0.0, 3.0]), np.array([1e300, 1e300])).tolist()[1] == 0
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", LIMITS)
 def test_limits_are_those_of_scipy(name, dtype):
@@ -138,6 +139,7 @@ SMALL_RESULTS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SMALL_RESULTS)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_only_the_result_must_fit(name, dtype):

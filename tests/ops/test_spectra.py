@@ -23,6 +23,8 @@ from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.everywhere import PLACES, Refused, check_everywhere
 from tests.threads import same_bits
 
+pytestmark = pytest.mark.one_in(3)
+
 DTYPES = ["float32", "float64"]
 # One alone or of a batch, small or large, of whole vectors or not, in batches of whole vectors or not.
 SHAPES = [

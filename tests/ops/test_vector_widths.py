@@ -16,6 +16,8 @@ from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.ops.harness import TESTED, assert_same
 from tests.ops.test_registry import compiled
 
+pytestmark = pytest.mark.one_in(3)
+
 FILES = """
 arrays.scatter elementwise.complex_numbers elementwise.incomplete elementwise.special fourier.real_rows
 fourier.rows fourier.stages fourier.transforms linear_algebra.decompositions linear_algebra.factors

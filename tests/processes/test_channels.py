@@ -9,6 +9,8 @@ import pytest
 from staticgraph.runtime.processes.channels import Collective, in_common
 from tests.processes.launching import launched
 
+pytestmark = pytest.mark.one_in(3)
+
 SUM, ROWS, VALUE = (
     Collective("all_reduce", 4, 1),
     Collective("all_gather", 8),

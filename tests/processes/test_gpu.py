@@ -9,6 +9,8 @@ from staticgraph.compiler.graph.world import MEMBERSHIP, SingleProcess
 from staticgraph.runtime.gpu.placement import card_number
 from tests.processes.launching import launched
 
+pytestmark = pytest.mark.one_in(3)
+
 HEAD = """
         from staticgraph.runtime.gpu.simulator.driver import Simulator
         from tests.gpu.sessions import on

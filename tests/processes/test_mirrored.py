@@ -19,6 +19,8 @@ from staticgraph.compiler.graph.errors import DeadlineExceededError
 from staticgraph.tf1.distribute import turns
 from tests.processes.launching import LIMIT, ROOT
 
+pytestmark = pytest.mark.one_in(3)
+
 dist = sg.distribute
 SCRIPT = Path(__file__).parent / "scripts" / "mirrored.py"
 DEVICES = ["/cpu:0", "/cpu:1"]

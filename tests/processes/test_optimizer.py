@@ -8,6 +8,8 @@ import pytest
 import staticgraph as sg
 from tests.processes.launching import launched
 
+pytestmark = pytest.mark.one_in(3)
+
 TRAIN = """
     import sys
     dist = sg.distribute

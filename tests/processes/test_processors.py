@@ -8,6 +8,8 @@ import pytest
 from staticgraph.runtime.processes.mpi import share_of
 from tests.processes.launching import launched
 
+pytestmark = pytest.mark.one_in(3)
+
 PROGRAM = """
     from staticgraph.runtime.processes.mpi import processors
     here = os.environ.get("CHOSEN")

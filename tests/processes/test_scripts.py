@@ -16,6 +16,8 @@ from staticgraph.applications.cli.launch import mpiexec
 from staticgraph.compiler.graph.errors import FailedPreconditionError, UnimplementedError
 from tests.processes.launching import LIMIT, ROOT, launched
 
+pytestmark = pytest.mark.one_in(3)
+
 SCRIPTS = Path(__file__).parent / "scripts"
 
 

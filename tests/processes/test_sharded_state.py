@@ -10,6 +10,8 @@ import pytest
 import staticgraph as sg
 from tests.processes.launching import launched
 
+pytestmark = pytest.mark.one_in(3)
+
 TRAIN = """
     dist = sg.distribute
     n, rank = dist.size(), dist.rank()

@@ -1,7 +1,7 @@
 """Uses of ops with numbers that may be out of range: indices, labels, lengths, divisors, exponents.
 
 A case is a graph and what is fed to it. TensorFlow 1.15 on a processor decides if that is an error:
-`tools/record_ranges.py` runs the cases there, under Python 3.7, and writes `recorded.json`.
+`tools/record/ranges.py` runs the cases there, under Python 3.7, and writes `recorded.json`.
 """
 
 import numpy as np

@@ -8,6 +8,8 @@ import pytest
 
 import staticgraph as sg
 
+pytestmark = pytest.mark.one_in(3)
+
 Build = Callable[[], tuple[Any, list[sg.Tensor]]]
 # The graph, its feeds in several runs, and the number of programs that these need at most.
 CASES: dict[str, tuple[Build, list[tuple[Any, ...]], int]] = {}

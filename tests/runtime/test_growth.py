@@ -18,6 +18,8 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.support import recursion
 
+pytestmark = pytest.mark.one_in(3)
+
 # Small enough for the suite, large enough that what is done once matters little.
 # fmt: off
 SIZES = {

@@ -13,6 +13,8 @@ import pytest
 import staticgraph as sg
 from staticgraph.runtime.cpu import jit as cpu_jit
 
+pytestmark = pytest.mark.one_in(3)
+
 OLD = """
 import sys
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Files of every format that was ever released load, and give what they gave when they were written.
 
-`tools/record_saved.py` wrote them. A file in here is never changed: where one of these tests fails, people's
+`tools/record/saved.py` wrote them. A file in here is never changed: where one of these tests fails, people's
 files no longer load.
 """
 
@@ -40,6 +40,7 @@ def same(made: Any, wanted: Any, tolerance: float) -> None:
             np.testing.assert_allclose(made, wanted, tolerance, tolerance)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "options", [{}, {"mapped": True}, {"trusted": True}], ids=["plain", "mapped", "trusted"]
 )

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.runtime.files import archive, container
+from staticgraph.runtime.files import container
 from tests.saving.nets import line
 
 Maker = Callable[[Path], Path]
@@ -43,7 +43,7 @@ def written(path: Path, data: bytes) -> Path:
 
 def _parts(folder: Path) -> dict[str, bytes]:
     path = line(folder / "whole.sg")
-    return {name: bytes(view) for name, view in archive.unpack(memoryview(path.read_bytes())).items()}
+    return {name: bytes(view) for name, view in container.unpack(memoryview(path.read_bytes())).items()}
 
 
 def _changed_archive(folder: Path, change: Callable[[bytes], bytes]) -> Path:
@@ -121,7 +121,7 @@ FILES |= makers({
 def _sealed(folder: Path, members: dict[str, bytes]) -> Path:
     """Our own archive, with whatever members."""
     path = folder / "net.sg"
-    path.write_bytes(b"".join(archive.pack({name: [data] for name, data in members.items()})))
+    path.write_bytes(b"".join(container.pack({name: [data] for name, data in members.items()})))
     return path
 
 

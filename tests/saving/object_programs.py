@@ -1,6 +1,6 @@
 """Programs with objects to save, for either `tensorflow` 1.15 or `staticgraph.compat.tf1`.
 
-`tools/record_object_checkpoints.py` records the keys that TensorFlow's checkpoints of them have, and one
+`tools/record/object_checkpoints.py` records the keys that TensorFlow's checkpoints of them have, and one
 whole checkpoint. Python 3.7 runs this file too.
 """
 

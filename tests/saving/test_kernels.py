@@ -16,9 +16,11 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileError, SaveError
 from staticgraph.runtime.cpu import compile as compiling
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.files import archive, container, graph_file
+from staticgraph.runtime.files import container, graph_file
 from staticgraph.runtime.files.code import cpu as kernels
 from staticgraph.runtime.session import Session
+
+pytestmark = pytest.mark.one_in(3)
 
 ROOT = Path(__file__).resolve().parents[2]
 SHAPES = [{"x": [1, 8, 8, 1]}, {"x": (2, 8, 8, 1)}]
@@ -103,7 +105,7 @@ def test_machine_code_is_used_with_trust_and_never_otherwise(tmp_path: Path, tru
         with sg.Graph().as_default():
             x = sg.placeholder(sg.float32, [None], name="x")
             sg.save(tmp_path / "net.sg", {"y": x * factor}, kernels="native", shapes={"x": [4]})
-        contents = archive.unpack(memoryview((tmp_path / "net.sg").read_bytes()))
+        contents = container.unpack(memoryview((tmp_path / "net.sg").read_bytes()))
         parts[factor] = {name: bytes(data) for name, data in contents.items()}
     doubles = parts[2.0]
     doubles[HOST] = parts[3.0][HOST]
@@ -167,7 +169,7 @@ def test_a_file_may_hold_code_for_several_targets(tmp_path: Path):
 
 
 def member(path: Path, name: str) -> memoryview:
-    return archive.unpack(memoryview(path.read_bytes()))[name]
+    return container.unpack(memoryview(path.read_bytes()))[name]
 
 
 def test_the_code_that_suits_best_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -243,7 +245,7 @@ def test_sizes_must_be_known(tmp_path: Path):
 
 def rewritten(path: Path, change: Any) -> None:
     """The file with another text about its machine code, under good checksums."""
-    contents = {n: bytes(v) for n, v in archive.unpack(memoryview(path.read_bytes())).items()}
+    contents = {n: bytes(v) for n, v in container.unpack(memoryview(path.read_bytes())).items()}
     manifest = container.parse(contents.pop("manifest.json"), "")
     head, entries = kernels._parts(memoryview(contents[HOST]))
     change(head, entries)

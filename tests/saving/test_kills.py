@@ -13,7 +13,10 @@ from tests.fuzz_readers.watch import MEMORY
 from tests.saving.saves import WAYS
 
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here"),
+    pytest.mark.one_in(3),
+]
 
 
 @pytest.fixture

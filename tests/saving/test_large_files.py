@@ -15,8 +15,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.dtypes import uint8
-from staticgraph.runtime.disk import atomic, temporary
-from staticgraph.runtime.files import archive, container
+from staticgraph.runtime.disk import atomic
+from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 
 LARGE = 1 << 24  # pieces from this size on are zeros in these tests
@@ -35,7 +35,7 @@ def holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file.truncate(GIGABYTE)
     if os.stat(tmp_path / "probe").st_blocks:
         pytest.skip("this file system has no holes")
-    write, crc32 = temporary.write, zlib.crc32
+    write, crc32 = atomic.write_all, zlib.crc32
 
     def write_or_skip(descriptor: int, view: memoryview) -> None:
         if len(view) < LARGE:
@@ -46,15 +46,15 @@ def holes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def crc32_or_skip(data: Any, start: int = 0) -> int:
         return 1 if start == 1 or len(data) >= LARGE else crc32(data, start)
 
-    monkeypatch.setattr(temporary, "write", write_or_skip)
-    monkeypatch.setattr(archive.zlib, "crc32", crc32_or_skip)
+    monkeypatch.setattr(atomic, "write_all", write_or_skip)
+    monkeypatch.setattr(container.zlib, "crc32", crc32_or_skip)
     monkeypatch.setattr(container, "_sha256", lambda pieces: "not looked at")
 
 
 def test_members_beyond_4_gigabytes_are_where_the_directory_says(tmp_path: Path, holes: None):
     zeros = np.zeros(4 * GIGABYTE + 128, np.uint8)
     path = tmp_path / "large.zip"
-    atomic.write_file(path, archive.pack({"first": [zeros], "second": [b"after it"]}))
+    atomic.write_file(path, container.pack({"first": [zeros], "second": [b"after it"]}))
     assert path.stat().st_blocks * 512 < LARGE
     with zipfile.ZipFile(path) as other:
         assert [(info.filename, info.file_size) for info in other.infolist()] == [
@@ -62,7 +62,7 @@ def test_members_beyond_4_gigabytes_are_where_the_directory_says(tmp_path: Path,
             ("second", 8),
         ]
         assert other.read("second") == b"after it"
-    members = archive.unpack(mapped(path))
+    members = container.unpack(mapped(path))
     assert (len(members["first"]), bytes(members["second"])) == (len(zeros), b"after it")
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidFileError, NoCompileError, SaveError
-from staticgraph.runtime.files import archive
+from staticgraph.runtime.files import container
 from staticgraph.runtime.files.code import cpu as kernels
 from tests.saving.test_kernels import HOST, ROOT, rewritten
 
@@ -43,6 +43,7 @@ def net(path: Path, session: sg.Session | None = None, **options: Any) -> sg.Ses
     return session
 
 
+@pytest.mark.one_in(3)
 def test_one_file_serves_100_sizes_without_a_compile(tmp_path: Path, rng: np.random.Generator):
     """The bits are those of the session that saved it, training included."""
     with net(tmp_path / "net.sg") as session, sg.options(no_compile=True):
@@ -241,6 +242,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE)
 def test_sizes_that_lie_are_refused(tmp_path: Path, change: Any):
     path = tmp_path / "net.sg"
@@ -278,5 +280,5 @@ def test_random_changes_of_the_sizes_are_refused_or_told(tmp_path: Path):
 
 def test_the_record_of_a_program_is_small(tmp_path: Path):
     net(tmp_path / "net.sg")
-    head, _ = kernels._parts(archive.unpack(memoryview((tmp_path / "net.sg").read_bytes()))[HOST])
+    head, _ = kernels._parts(container.unpack(memoryview((tmp_path / "net.sg").read_bytes()))[HOST])
     assert max(len(json.dumps(program)) for program in head["programs"]) < 8000

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.files.parts import Part
+from staticgraph.runtime.files.values import Part
 
 
 def test_a_text_that_tells_a_part():

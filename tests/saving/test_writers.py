@@ -11,7 +11,7 @@ import pytest
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf
 from staticgraph.compiler.graph.errors import SaveError
-from staticgraph.runtime.disk import temporary
+from staticgraph.runtime.disk import atomic
 
 FULL = Path("/dev/full")  # a file of a disk without space
 on_linux = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
@@ -87,7 +87,7 @@ def test_an_hdf5_file_is_replaced_as_a_whole(save, tmp_path, monkeypatch):
     getattr(model, save)(path)
     before = path.read_bytes()
     with monkeypatch.context() as full:
-        full.setattr(temporary, "write", refuse)
+        full.setattr(atomic, "write_all", refuse)
         with pytest.raises(SaveError, match=f"cannot save to {path}: the disk is full"):
             getattr(model, save)(path)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from staticgraph.compiler.graph.errors import SaveError
-from staticgraph.runtime.disk import atomic, temporary
+from staticgraph.runtime.disk import atomic
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.loaded import load
 from tests.saving.nets import line
@@ -173,7 +173,7 @@ def test_what_was_left_of_other_files_is_removed_too(tmp_path):
 
 def test_a_temporary_name_may_be_taken(tmp_path):
     """Processes of two containers have the same numbers."""
-    taken, descriptor = temporary.begin(str(tmp_path / "net.sg"))
+    taken, descriptor = atomic.begin_temporary(str(tmp_path / "net.sg"))
     number = int(taken.rsplit("-")[-1].partition(".")[0])
     (tmp_path / taken.replace(f"-{number}.", f"-{number + 1}.")).touch()
     write_file(tmp_path / "net.sg", [b"new"])

@@ -15,9 +15,9 @@ from staticgraph.applications.cli.outcome import DONE
 from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileError, NotFoundError, OpError
 from staticgraph.runtime.debug.replay import Replay, numbers, replay
 from staticgraph.runtime.debug.replay_text import as_dict, ending, rows_text
-from staticgraph.runtime.disk import temporary
+from staticgraph.runtime.disk import atomic
 from staticgraph.runtime.failures import crash_dump as failing
-from staticgraph.runtime.files import archive, container
+from staticgraph.runtime.files import container
 from staticgraph.saved.saving import load_failure
 
 HERE = os.path.basename(__file__)
@@ -285,7 +285,7 @@ def test_a_full_disk_does_not_hide_the_error(folder, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(temporary, "write", full)
+    monkeypatch.setattr(atomic, "write_all", full)
     error = impossible(folder)
     last = str(error).splitlines()[-1]
     assert last.startswith("  the run was not kept: ") and "cannot save" in last
@@ -332,7 +332,7 @@ def test_a_byte_that_is_changed(intact, tmp_path):
 
 def forged(intact: bytes, path: Path, change) -> Path:
     """The file with another manifest, and checksums that fit."""
-    members = archive.unpack(memoryview(intact))
+    members = container.unpack(memoryview(intact))
     manifest = json.loads(bytes(members.pop("manifest.json")))
     body = {key: manifest[key] for key in ("run", "error", "counters", "switches", "versions")}
     change(body)

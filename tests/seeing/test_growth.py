@@ -7,7 +7,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import GraphGrowthWarning
-from staticgraph.runtime.profiling.growth import MANY
+from staticgraph.runtime.reports.growth import MANY
+
+pytestmark = pytest.mark.one_in(3)
 
 
 def warned(work) -> list[warnings.WarningMessage]:

@@ -11,6 +11,8 @@ import pytest
 
 from tests.solver.descriptions import SPIRAL, train, with_spiral
 
+pytestmark = pytest.mark.one_in(3)
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 KILLED = """\
 import os, signal, sys

@@ -12,6 +12,8 @@ import staticgraph as sg
 from staticgraph.applications.solver import loop
 from tests.solver.descriptions import SPIRAL, described, train, with_spiral
 
+pytestmark = pytest.mark.one_in(3)
+
 
 @pytest.fixture(autouse=True)
 def _in_a_folder_of_its_own(tmp_path_factory, monkeypatch):

@@ -7,6 +7,8 @@ from staticgraph.draw.fold import fold
 from staticgraph.draw.model import Role
 from tests.viz.graphs import arrows, by_title, chain, drawn, layer, tangle
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def layers(count: int) -> sg.Tensor:
     h = sg.placeholder(sg.float32, [None, 8], name="x")

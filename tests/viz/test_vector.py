@@ -11,10 +11,9 @@ from staticgraph.draw.layout.model import Place, Route
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Region, Role, Work
 from staticgraph.draw.palette import ACCENT, FLOWS, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
 from staticgraph.draw.picture import Picture
-from staticgraph.draw.text import text_width
 from staticgraph.draw.vector.colours import GROUND, contrast, dark_fill, dark_line
-from staticgraph.draw.vector.sizes import size_of
-from staticgraph.draw.vector.titles import heights, title_place
+from staticgraph.draw.vector.sizes import heights, size_of, title_place
+from staticgraph.draw.wording import text_width
 from tests.viz.graphs import layer, training
 
 SVG = "{http://www.w3.org/2000/svg}"

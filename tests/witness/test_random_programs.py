@@ -1,7 +1,7 @@
 """Random programs compute in a session what the witness computes, and what TensorFlow 1.15.5 answered.
 
 The witness carries out the user's graph without the compiler. `tools/random_programs.py` compares thousands
-of programs, and makes those that differ small; `tools/record_random_programs.py` asks TensorFlow.
+of programs, and makes those that differ small; `tools/record/random_programs.py` asks TensorFlow.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from tests.witness.open_sizes import OpenGenerator, check_open
 from tests.witness.programs import Program
 from tests.witness.shrink import shrunk
 
+pytestmark = pytest.mark.one_in(3)
+
 PARTS = 20
 
 
@@ -36,7 +38,7 @@ def known(seed: int, program: Program) -> list[Outcome] | None:
     found = answers().get(str(seed))
     if found is None:
         return None
-    stale = "the generator has changed: run tools/record_random_programs.py"
+    stale = "the generator has changed: run tools/record/random_programs.py"
     assert found["script"] == recorded.fingerprint(program), stale
     runs: list[dict[str, Any]] = [{} for _ in program.runs]
     for key, value in found.items():

@@ -60,7 +60,7 @@ class Total:
 
 
 def recorded() -> dict[str, Any]:
-    """TensorFlow 1.15: `modules`, `deprecated` and `uses`, as `record_signatures.py` has written them."""
+    """TensorFlow 1.15: `modules`, `deprecated` and `uses`, written by `tools/record/signatures.py`."""
     loaded: dict[str, Any] = json.loads(DATA.read_text())
     return loaded
 

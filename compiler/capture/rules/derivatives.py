@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from staticgraph.compiler.autodiff.cotangents import Unbounded
 from staticgraph.compiler.capture.prune import gradient_parts, is_of_one_operation
 from staticgraph.compiler.capture.regions import around, is_loop
 from staticgraph.compiler.capture.step import NeedsFeeds, NeedsStage, Stop
@@ -15,6 +15,9 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 
+if TYPE_CHECKING:
+    from staticgraph.compiler.autodiff.cotangents import Unbounded
+
 
 def gradient_inputs(op: Operation) -> Iterable[Tensor]:
     """Return the inputs of a gradients operation but for variables to stop at, whose values do not matter."""
@@ -24,7 +27,9 @@ def gradient_inputs(op: Operation) -> Iterable[Tensor]:
 
 def capture_gradients(walk: Walk, op: Operation) -> Made:
     """Return the derivatives that a gradients operation stands for."""
-    from staticgraph.compiler.autodiff.reverse import vjp  # most derivatives are operations of the graph
+    # Most derivatives are operations of the graph.
+    from staticgraph.compiler.autodiff.cotangents import Unbounded
+    from staticgraph.compiler.autodiff.reverse import vjp
 
     ys, seeds, xs, stops = gradient_parts(op)
     targets = [walk.value(t) for t in ys]  # before `_places`: a y that is a variable is read here

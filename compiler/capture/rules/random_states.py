@@ -22,7 +22,7 @@ def capture_random(walk: Walk, op: Operation) -> Made:
     if isinstance(made, Stop):
         return made
     first = made[0] if isinstance(made, tuple) else made
-    advance = philox.advance(op.definition, [v.type for v in inputs], first.shape)
+    advance = philox.advance(op.definition, [v.type for v in inputs], first.shape, op.attrs)
     if op in walk.state.draws:
         walk.state.draws[op] = inputs[0] + walk.build.constant([advance, 0, 0], uint64)
     else:

@@ -11,7 +11,7 @@ from typing import Any
 
 from staticgraph.compiler.codegen.abi import Listing
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.open_sizes.names import current_names
+from staticgraph.compiler.graph.size_contexts import current_names
 from staticgraph.compiler.graph.sizes import AnySize, evaluate, is_open
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, Grid
 from staticgraph.compiler.kernel.schedule_gpu.limits import SHARED_BYTES, VECTOR_BYTES

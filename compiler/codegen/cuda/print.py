@@ -21,8 +21,7 @@ from staticgraph.compiler.codegen.cuda.scans.radix import radix
 from staticgraph.compiler.codegen.cuda.scans.scan import scan
 from staticgraph.compiler.codegen.cuda.scans.sort import sort
 from staticgraph.compiler.codegen.cuda.sums import sums
-from staticgraph.compiler.graph.open_sizes.names import naming
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.compiler.graph.size_contexts import Undecided, naming
 from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import OnlineAttention, WholeAttention
 from staticgraph.compiler.kernel.schedule_gpu.elements.cooperative import CooperativeSchedule

@@ -34,10 +34,9 @@ from functools import partial
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
-from staticgraph.compiler.codegen.gemm.chunks import IndexRange, each_panel
+from staticgraph.compiler.codegen.gemm.chunks import IndexRange, each_panel, nanoseconds, picoseconds
 from staticgraph.compiler.codegen.gemm.design import Design, Part, Whole, design
 from staticgraph.compiler.codegen.gemm.epilogue import Epilogue
-from staticgraph.compiler.codegen.gemm.grid import nanoseconds, picoseconds
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, numbers, open_sizes, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import micro_kernel
 from staticgraph.compiler.codegen.gemm.pack import pack, pack_all, pack_span

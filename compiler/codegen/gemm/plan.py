@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
-from staticgraph.compiler.codegen.gemm.chunks import Grid, OpenPart
+from staticgraph.compiler.codegen.gemm.chunks import COLUMN_CHUNKS, Grid, OpenPart, grid_of
 from staticgraph.compiler.codegen.gemm.dot import MOST_ROWS, dot_tiling
-from staticgraph.compiler.codegen.gemm.grid import COLUMN_CHUNKS, grid_of
 from staticgraph.compiler.codegen.gemm.packed_operands import (
     SAME_SETS,
     TURNS,

@@ -13,8 +13,14 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from staticgraph.compiler.codegen.gemm.chunks import ChunkPart, Grid, OpenPart, chunks_wanted
-from staticgraph.compiler.codegen.gemm.grid import nanoseconds, open_chunks
+from staticgraph.compiler.codegen.gemm.chunks import (
+    ChunkPart,
+    Grid,
+    OpenPart,
+    chunks_wanted,
+    nanoseconds,
+    open_chunks,
+)
 from staticgraph.compiler.codegen.gemm.micro_kernel import read_lanes, unless_empty
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan
 from staticgraph.compiler.codegen.gemm.register_tile import Tile, steps

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.abi import CollectiveSegment
-from staticgraph.compiler.codegen.llvm.control_flow import Address, Number, return_unless
+from staticgraph.compiler.codegen.llvm.control_flow import Address, Number
+from staticgraph.compiler.codegen.llvm.step_function import return_unless
 from staticgraph.compiler.codegen.llvm.text import Emitter
 from staticgraph.compiler.codegen.native import collective as functions
 from staticgraph.compiler.codegen.native.builder import NativeFunction

@@ -29,8 +29,11 @@ from staticgraph.compiler.codegen.abi import (
     Work,
 )
 from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
-from staticgraph.compiler.codegen.llvm.control_flow import (
+from staticgraph.compiler.codegen.llvm.step_function import (
     LOOK,
+    OpenNumbers,
+    StepFunction,
+    Timer,
     ask,
     forget_skips,
     return_if_skipped,
@@ -38,9 +41,6 @@ from staticgraph.compiler.codegen.llvm.control_flow import (
     skip_if_stopped,
     stop_unless,
 )
-from staticgraph.compiler.codegen.llvm.control_flow import branch as branch_code
-from staticgraph.compiler.codegen.llvm.control_flow import loop as loop_code
-from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers, StepFunction, Timer
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.graph.sizes import (
@@ -168,17 +168,17 @@ def _segment(writer: StepFunction, segment: Segment, pool: BufferRef, stopping: 
                 else:
                     host = writer.base(segment.collective.slot)
                     complete(writer, segment.collective, writer.base(stopping.watch.slot), host)
-        case HostCallSegment() | LoopSegment() | BranchSegment():
-            with writer.timed(segment.times, lambda: private):
-                match segment:
-                    case HostCallSegment(slot, index):
-                        stop_unless(writer, f"call i32 {writer.base(slot)}(i32 {index}, ptr %table)")
-                    case LoopSegment():
-                        loop_code(
-                            writer, segment, writer.pointer, writer.number, stopping.watch, stopping.clock
-                        )
-                    case BranchSegment():
-                        branch_code(writer, segment, writer.pointer)
+        case HostCallSegment(slot, index, times=times):
+            with writer.timed(times, lambda: private):
+                stop_unless(writer, f"call i32 {writer.base(slot)}(i32 {index}, ptr %table)")
+        case LoopSegment(times=times) | BranchSegment(times=times):
+            from staticgraph.compiler.codegen.llvm.control_flow import branch, loop  # few steps have some
+
+            with writer.timed(times, lambda: private):
+                if isinstance(segment, LoopSegment):
+                    loop(writer, segment, writer.pointer, writer.number, stopping.watch, stopping.clock)
+                else:
+                    branch(writer, segment, writer.pointer)
 
 
 def _is_short(region: RegionSegment) -> bool:

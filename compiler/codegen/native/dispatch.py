@@ -10,9 +10,16 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.native.builder import Writer, exported, function
 from staticgraph.compiler.codegen.native.c_types import BOOL, INT32, INT64, VOID, pointer
-from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND, Binding, Head, Host, State
+from staticgraph.compiler.codegen.native.dispatch_layout import (
+    OBJECT,
+    UNSOUND,
+    ArrayObject,
+    Binding,
+    Head,
+    Host,
+    State,
+)
 from staticgraph.compiler.codegen.native.feeds import is_expected, read_array, read_scalar
-from staticgraph.compiler.codegen.native.object_layout import OBJECT, ArrayObject
 from staticgraph.compiler.codegen.native.results import (
     arrange,
     drop,

@@ -1,4 +1,6 @@
-"""Layout of the records of a callable that the dispatching function reads, in 64-bit words.
+"""Layout of what the dispatching function reads: objects of Python and NumPy, and the records of a callable.
+
+The objects are as CPython keeps them on 64-bit machines. The records consist of 64-bit words:
 
 * `Host`: the addresses of Python's and NumPy's types and functions, the same for all callables;
 * `Head`: one per callable, the data of the array that is its `self`;
@@ -14,15 +16,66 @@ from enum import IntEnum
 from staticgraph.compiler.codegen.native.c_types import (
     ADDRESS,
     BYTE,
+    DOUBLE,
     INT32,
     INT64,
     SELF,
     VOID,
+    Inline,
+    Layout,
     Record,
     function_pointer,
     pointer,
 )
-from staticgraph.compiler.codegen.native.object_layout import OBJECT, List
+
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # flags of an array
+
+
+class Object(Layout):
+    """Any object."""
+
+    REFERENCES = 0, INT32
+    TYPE = 8, SELF
+
+
+OBJECT = pointer(Object)
+
+
+class ArrayObject(Layout):
+    """An array of NumPy's."""
+
+    DATA = 16, ADDRESS
+    NDIM = 24, INT32
+    DIMS = 32, pointer(INT64)
+    DESCR = 56, OBJECT
+    FLAGS = 64, INT32
+
+
+class Float(Layout):
+    """A float of Python's or a float64 of NumPy's."""
+
+    VALUE = 16, DOUBLE
+
+
+class ScalarObject(Layout):
+    """A single value of NumPy's."""
+
+    VALUE = 16, Inline(BYTE)
+
+
+class Tuple(Layout):
+    """A tuple."""
+
+    SIZE = 16, INT64
+    ITEMS = 24, Inline(OBJECT)
+
+
+class List(Layout):
+    """A list."""
+
+    SIZE = 16, INT64
+    ITEMS = 24, pointer(OBJECT)
+
 
 STOPPED, UNSOUND = 1, 2  # what the function of a step returns if it failed, and 0 otherwise
 

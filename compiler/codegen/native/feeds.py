@@ -15,13 +15,15 @@ from staticgraph.compiler.codegen.native.c_types import (
     TypeKind,
     pointer,
 )
-from staticgraph.compiler.codegen.native.dispatch_layout import Conversion, Feed, Host
-from staticgraph.compiler.codegen.native.object_layout import (
+from staticgraph.compiler.codegen.native.dispatch_layout import (
     ALIGNED,
     CONTIGUOUS,
     OBJECT,
     ArrayObject,
+    Conversion,
+    Feed,
     Float,
+    Host,
     ScalarObject,
 )
 from staticgraph.compiler.codegen.native.values import NULL, Register

@@ -10,8 +10,15 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.native.builder import Writer, exported, function
 from staticgraph.compiler.codegen.native.c_types import BOOL, INT64, pointer
-from staticgraph.compiler.codegen.native.dispatch_layout import Host, Known, Run
-from staticgraph.compiler.codegen.native.object_layout import OBJECT, ArrayObject, List, Tuple
+from staticgraph.compiler.codegen.native.dispatch_layout import (
+    OBJECT,
+    ArrayObject,
+    Host,
+    Known,
+    List,
+    Run,
+    Tuple,
+)
 from staticgraph.compiler.codegen.native.results import drop
 from staticgraph.compiler.codegen.native.values import NULL, Register
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.native.builder import Writer, function
 from staticgraph.compiler.codegen.native.c_types import BOOL, INT32, INT64, VOID, pointer
-from staticgraph.compiler.codegen.native.dispatch_layout import Binding, Block, Host, Result, ResultForm
-from staticgraph.compiler.codegen.native.object_layout import (
+from staticgraph.compiler.codegen.native.dispatch_layout import (
     ALIGNED,
     CONTIGUOUS,
     OBJECT,
     WRITEABLE,
     ArrayObject,
+    Binding,
+    Block,
+    Host,
+    Result,
+    ResultForm,
 )
 from staticgraph.compiler.codegen.native.values import NULL, Register
 

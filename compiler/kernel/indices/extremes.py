@@ -7,7 +7,7 @@ import operator
 from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.open_sizes.symbols import replaced
+from staticgraph.compiler.graph.open_sizes import replaced
 from staticgraph.compiler.graph.sizes import AnySize, AtMost, Quotient, Size, proven, quotient, symbol
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel.expr import (

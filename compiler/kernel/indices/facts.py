@@ -11,7 +11,7 @@ import operator
 from collections.abc import Mapping
 
 from staticgraph.compiler.graph.dtypes import DType, int64
-from staticgraph.compiler.graph.open_sizes.symbols import replaced
+from staticgraph.compiler.graph.open_sizes import replaced
 from staticgraph.compiler.graph.sizes import AnySize, Size, proven, symbol
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel.expr import (

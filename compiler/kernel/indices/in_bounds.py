@@ -23,7 +23,7 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.open_sizes.symbols import replaced
+from staticgraph.compiler.graph.open_sizes import replaced
 from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, proven, same
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel import scalar

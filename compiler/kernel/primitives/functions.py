@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS, PARTS
-from staticgraph.compiler.kernel.primitives.primitive import (
+from staticgraph.compiler.kernel.primitives.instructions import (
     BESSEL,
     DIGAMMA,
     FUNCTION,
+    INSTRUCTIONS,
     LGAMMA,
     NUMBERS,
+    PARTS,
     Approximation,
     Primitive,
     Texts,

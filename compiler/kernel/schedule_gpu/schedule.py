@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import int8
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate, is_open, same
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_indices, substitute, walk

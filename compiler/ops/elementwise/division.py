@@ -13,8 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.builder import infer_dtype
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, REAL, DType, float32, float64
-from staticgraph.compiler.graph.opdef import method
-from staticgraph.compiler.graph.scopes.prefix import scope
+from staticgraph.compiler.graph.opdef import method, scope
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.elementwise.casting import cast
 from staticgraph.compiler.ops.kinds import elementwise, holomorphic

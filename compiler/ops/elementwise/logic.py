@@ -8,8 +8,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import ANY, BOOLEAN
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import OPS, OpDef, method, ops
-from staticgraph.compiler.graph.scopes.prefix import scope
+from staticgraph.compiler.graph.opdef import OPS, OpDef, method, ops, scope
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.kinds import composite, elementwise, predicate, sizes

@@ -87,7 +87,7 @@ def _matmul_grad(g: Any, y: Any, a: Any, b: Any, transpose_a: bool, transpose_b:
 def _batch_grad(g: Any, y: Any, a: Any, b: Any, adj_x: bool, adj_y: bool) -> tuple[Any, Any]:
     by_a = batch_matmul(b, g, adj_y, True) if adj_x else batch_matmul(g, b, False, not adj_y)
     by_b = batch_matmul(g, a, True, adj_x) if adj_y else batch_matmul(a, g, not adj_x, False)
-    return _summed_to(by_a, by_b, a, b)
+    return summed_over_batches(by_a, by_b, a, b)
 
 
 def conjugate(x: Any) -> Any:
@@ -95,7 +95,7 @@ def conjugate(x: Any) -> Any:
     return ops.conj(x) if x.dtype.is_complex else x
 
 
-def _summed_to(by_a: Any, by_b: Any, a: Any, b: Any) -> tuple[Any, Any]:
+def summed_over_batches(by_a: Any, by_b: Any, a: Any, b: Any) -> tuple[Any, Any]:
     """Return derivatives by `a` and `b`, summed over the axes along which each is repeated."""
     batches = a.type.shape[:-2], b.type.shape[:-2]
     if None not in (*batches[0], *batches[1]):

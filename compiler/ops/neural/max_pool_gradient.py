@@ -157,14 +157,11 @@ def max_pool_first(
 
 
 @windowed(
-    type=_unpool_type, numpy=_numpy_unpool, dtypes=REAL,
-    vars={"first": "int32"}, differentiable=(1,),
+    type=_unpool_type, numpy=_numpy_unpool, dtypes=REAL, vars={"first": "int32"}, differentiable=(1,),
     grad=lambda h, y, first, g, shape, **attrs: (None, ops.max_pool_pick(first, h, **attrs)),
-    samples=[
-        Sample(_first_valid, real(1, 2, 3, 2), shape=(1, 4, 6, 2), **_valid),
-        Sample(_first_over, real(2, 2, 5, 1), shape=(2, 5, 6, 1), **_over),
-        Sample(_first_whole, real(3, 1, 1, 1), shape=(3, 2, 3, 1), **_whole),
-    ],
+    samples=[Sample(_first_valid, real(1, 2, 3, 2), shape=(1, 4, 6, 2), **_valid),
+             Sample(_first_over, real(2, 2, 5, 1), shape=(2, 5, 6, 1), **_over),
+             Sample(_first_whole, real(3, 1, 1, 1), shape=(3, 2, 3, 1), **_whole)],
 )
 def max_unpool(
     at: tuple[Expr, ...], first: View, g: View, *, shape: Ints, ksize: Ints, strides: Ints, padding: str
@@ -177,14 +174,10 @@ def max_unpool(
 
 
 @windowed(
-    type=_pick_type, numpy=_numpy_pick, dtypes=REAL,
-    vars={"first": "int32"}, differentiable=(1,),
+    type=_pick_type, numpy=_numpy_pick, dtypes=REAL, vars={"first": "int32"}, differentiable=(1,),
     grad=lambda g, y, first, x, **attrs: (None, max_unpool(first, g, shape=x.shape, **attrs)),
-    samples=[
-        Sample(_first_valid, real(1, 4, 6, 2), **_valid),
-        Sample(_first_over, real(2, 5, 6, 1), **_over),
-        Sample(_first_whole, real(3, 2, 3, 1), **_whole),
-    ],
+    samples=[Sample(_first_valid, real(1, 4, 6, 2), **_valid), Sample(_first_over, real(2, 5, 6, 1), **_over),
+             Sample(_first_whole, real(3, 2, 3, 1), **_whole)],
 )
 def max_pool_pick(
     at: tuple[Expr, ...], first: View, x: View, *, ksize: Ints, strides: Ints, padding: str
@@ -200,11 +193,9 @@ def max_pool_pick(
 
 @windowed(
     type=_number_type, numpy=numpy_number, dtypes=REAL, differentiable=False,
-    samples=[
-        Sample(_few(1, 4, 6, 2), _few(1, 2, 3, 2), include_batch=False, **_valid),
-        Sample(_few(2, 5, 6, 1), _few(2, 2, 5, 1), include_batch=True, **_over),
-        Sample(_few(3, 2, 3, 1), _few(3, 1, 1, 1), include_batch=True, **_whole),
-    ],
+    samples=[Sample(_few(1, 4, 6, 2), _few(1, 2, 3, 2), include_batch=False, **_valid),
+             Sample(_few(2, 5, 6, 1), _few(2, 2, 5, 1), include_batch=True, **_over),
+             Sample(_few(3, 2, 3, 1), _few(3, 1, 1, 1), include_batch=True, **_whole)],
 )
 def max_pool_number(
     at: tuple[Expr, ...], x: View, y: View, *, ksize: Ints, strides: Ints, padding: str, include_batch: bool
@@ -246,8 +237,7 @@ def _tile(windows: list[Window]) -> bool:
 
 
 @routine(
-    type=_max_grad_type, numpy=numpy_max_grad, dtypes=REAL,
-    differentiable=(1,), grad=_max_grad_grad,
+    type=_max_grad_type, numpy=numpy_max_grad, dtypes=REAL, differentiable=(1,), grad=_max_grad_grad,
     samples=[
         Sample(distinct(1, 4, 6, 2), real(1, 2, 3, 2), **_valid),
         Sample(distinct(2, 5, 6, 1), real(2, 2, 5, 1), **_over),

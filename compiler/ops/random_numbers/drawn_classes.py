@@ -6,9 +6,8 @@ and the number of draws that they took, from which follows how often a class is 
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,45 +17,16 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.shapes import TensorType, compatible, shape_text
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Load, Local
+from staticgraph.compiler.kernel.expr import Const, Expr, Load
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update, While
 from staticgraph.compiler.ops.kinds import Described, Out, View, drawn
 from staticgraph.compiler.ops.random_numbers import philox
-from staticgraph.compiler.ops.random_numbers.random import STATE, block_of
+from staticgraph.compiler.ops.random_numbers.number_stream import NumberStream, numpy_below, numpy_numbers
+from staticgraph.compiler.ops.random_numbers.random import STATE
 from staticgraph.compiler.ops.samples import Draw, Sample, indices
 from staticgraph.compiler.ops.statements.strips import Body, Fresh, whole
 
-_Draw = Callable[["_Stream"], tuple[Expr, Body]]  # a class, and the statements that draw it
-
-
-class _Stream:
-    """The words of a random state, one after the other, as expressions and statements of a kernel."""
-
-    def __init__(self, state: View, fresh: Fresh) -> None:
-        self.state, self.fresh, self.place = state, fresh, fresh.local("place", int64)
-
-    def number(self, per_block: int, numbers: Callable[[list[Expr]], list[Expr]]) -> Expr:
-        """The number at the present place, if a block gives so many."""
-        words, lane = block_of(self.place, self.state, per_block)
-        return philox.pick(numbers(words), lane)
-
-    def taken(self, value: Expr) -> tuple[Local, Body]:
-        """A local with the number `value` of the present place, and the statements that go on to the next."""
-        local = self.fresh.local("number", value.dtype)
-        return local, (Let(local, value), Update(self.place, self.place + 1))
-
-    def below(self, count: int, bits: Expr) -> tuple[Expr, Body]:
-        """An integer below `count`. `bits` that would make low ones too frequent are drawn again."""
-        drawn_bits, lets = self.taken(bits)
-        again = (Update(drawn_bits, bits), Update(self.place, self.place + 1))
-        rejected = _rejected(count, 8 * bits.dtype.size)
-        search = (While(drawn_bits < Const(rejected, bits.dtype), again),) if rejected else ()
-        return drawn_bits % Const(count, bits.dtype), (*lets, *search)
-
-
-def _rejected(count: int, bits: int) -> int:
-    """Return how many of the lowest integers are left out, so that a multiple of `count` remains."""
-    return 2**bits % count
+_Draw = Callable[["NumberStream"], tuple[Expr, Body]]  # a class, and the statements that draw it
 
 
 def _wide(words: list[Expr]) -> list[Expr]:
@@ -70,7 +40,8 @@ def _classes(
     """The statements that draw `num_sampled` classes, and count how often they draw."""
     candidates, tries = outs
     fresh = Fresh()
-    stream, count, tried = _Stream(state, fresh), fresh.local("count", int64), fresh.local("tried", int64)
+    stream = NumberStream(state, fresh)
+    count, tried = fresh.local("count", int64), fresh.local("tried", int64)
     value, lets = draw(stream)
     drawn_class = fresh.local("class", int64)
     add: Body = (Store(candidates.buffer, (count,), drawn_class), Update(count, count + 1))
@@ -81,7 +52,7 @@ def _classes(
         is_new = ~Load("known", (drawn_class,), bool_)
         add = (If(is_new, (Store("known", (drawn_class,), Const(True, bool_)), *add)),)
     body = (
-        Let(stream.place, Const(0, int64)),
+        stream.begin(),
         Let(count, Const(0, int64)),
         Let(tried, Const(0, int64)),
         While(
@@ -106,12 +77,6 @@ def _classes_type(*_: TensorType, num_sampled: int, unique: bool, range_max: int
     return TensorType(int64, (num_sampled,)), TensorType(int64, (1,))
 
 
-def _numpy_words(state: np.ndarray, dtype: Any) -> Iterator[int]:
-    for start in itertools.count(0, 64):
-        counters = state[0] + np.arange(start, start + 64, dtype=np.uint64)
-        yield from philox.numpy_words(counters, int(state[1]), int(state[2])).ravel().view(dtype).tolist()
-
-
 def _numpy_classes(num_sampled: int, unique: bool, draw: Callable[[], int]) -> tuple[np.ndarray, np.ndarray]:
     found: list[int] = []
     known: set[int] = set()
@@ -125,14 +90,10 @@ def _numpy_classes(num_sampled: int, unique: bool, draw: Callable[[], int]) -> t
     return np.array(found, np.int64), np.array([tries])
 
 
-def _numpy_below(words: Iterator[int], count: int, bits: int) -> int:
-    return next(word for word in words if word >= _rejected(count, bits)) % count
-
-
 def _numpy_log_uniform(
     state: np.ndarray, num_sampled: int, unique: bool, range_max: int, **_: Any
 ) -> tuple[np.ndarray, ...]:
-    words = _numpy_words(state, np.uint32)
+    words = numpy_numbers(state, np.uint32)
 
     def draw() -> int:
         high, low = next(words), next(words)
@@ -161,7 +122,7 @@ def log_uniform_classes(
     With `unique`, all of them are different.
     """
 
-    def draw(stream: _Stream) -> tuple[Expr, Body]:
+    def draw(stream: NumberStream) -> tuple[Expr, Body]:
         unit, lets = stream.taken(stream.number(2, lambda words: philox.uniform(words, float64)))
         value = scalar.cast(scalar.exp(unit * math.log1p(range_max)), int64) - 1
         return value % range_max, lets  # rounding may reach range_max itself
@@ -172,8 +133,8 @@ def log_uniform_classes(
 def _numpy_uniform(
     state: np.ndarray, num_sampled: int, unique: bool, range_max: int, **_: Any
 ) -> tuple[np.ndarray, ...]:
-    words = _numpy_words(state, np.uint64)
-    return _numpy_classes(num_sampled, unique, lambda: _numpy_below(words, range_max, 64))
+    words = numpy_numbers(state, np.uint64)
+    return _numpy_classes(num_sampled, unique, lambda: numpy_below(words, range_max, 64))
 
 
 @drawn(Kind.ROUTINE, type=_classes_type, numpy=_numpy_uniform, samples=_SAMPLES)
@@ -220,11 +181,11 @@ def alias_table(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _numpy_by_table(
     state: np.ndarray, chances: np.ndarray, others: np.ndarray, num_sampled: int, unique: bool, **_: Any
 ) -> tuple[np.ndarray, ...]:
-    words = _numpy_words(state, np.uint32)
+    words = numpy_numbers(state, np.uint32)
 
     def draw() -> int:
         unit = next(words) % 2**23 / 2**23
-        place = _numpy_below(words, len(chances), 32)
+        place = numpy_below(words, len(chances), 32)
         return place if unit < chances[place] else int(others[place])
 
     return _numpy_classes(num_sampled, unique, draw)
@@ -257,7 +218,7 @@ def classes_by_table(
     """
     classes = chances.shape[0]
 
-    def draw(stream: _Stream) -> tuple[Expr, Body]:
+    def draw(stream: NumberStream) -> tuple[Expr, Body]:
         unit, lets = stream.taken(stream.number(4, lambda words: philox.uniform(words, float32)))
         place, more = stream.below(classes, stream.number(4, list))
         at = stream.fresh.local("place", int64)

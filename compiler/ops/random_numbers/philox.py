@@ -9,7 +9,7 @@ kernel and over NumPy arrays.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,13 +43,16 @@ def per_block(dtype: DType) -> int:
     return 2 if dtype.size == 8 else 4
 
 
-def advance(op: OpDef, types: Sequence[TensorType], out_shape: Sequence[int]) -> int:
+def advance(
+    op: OpDef, types: Sequence[TensorType], out_shape: Sequence[int], attrs: Mapping[str, Any]
+) -> int:
     """Return the number of steps by which a run advances the counter of a random operation.
 
     Args:
         op: The op.
         types: The types of its inputs.
         out_shape: The shape of its first result.
+        attrs: The attributes of the operation.
     """
     match op.name:
         case "random_shuffle":
@@ -58,6 +61,8 @@ def advance(op: OpDef, types: Sequence[TensorType], out_shape: Sequence[int]) ->
         case "multinomial":
             rows, samples = out_shape
             return rows * (-(-samples // 4) * 4) * 2 * RESERVED
+        case "sample_distorted_bounding_box":
+            return int(attrs["max_attempts"])
         case name if name.endswith("candidate_sampler"):
             return 2 * math.prod(out_shape) * RESERVED
     return math.prod(out_shape) * RESERVED

@@ -13,11 +13,10 @@ from staticgraph.compiler.graph.dtypes import (
     FLOATING,
     NUMERIC,
     REAL,
-    DType,
     as_dtype,
     bool_,
     int32,
-    int64,
+    sum_dtype,
 )
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
@@ -226,11 +225,6 @@ def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
         return np.asarray(total / np.float64(count)).astype(x.dtype)
     total = np.asarray(np.sum(x, axis=axes, keepdims=keepdims, dtype=sum_dtype(as_dtype(x.dtype)).numpy))
     return scalar.truncdiv(total, np.full(total.shape, count, total.dtype)).astype(x.dtype)
-
-
-def sum_dtype(dtype: DType) -> DType:
-    """Return the dtype in which integers that are averaged are summed and counted: one of 64 bits."""
-    return int64 if dtype.is_integer and dtype.size < 8 else dtype
 
 
 @composite(

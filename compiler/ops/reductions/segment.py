@@ -14,7 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC, REAL, as_dtype, bfloat16, int32, int64
+from staticgraph.compiler.graph.dtypes import (
+    FLOATING,
+    NUMERIC,
+    REAL,
+    as_dtype,
+    bfloat16,
+    int32,
+    int64,
+    sum_dtype,
+)
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
@@ -25,7 +34,6 @@ from staticgraph.compiler.ops.arrays.gathering import checked
 from staticgraph.compiler.ops.arrays.movement import INDEX
 from staticgraph.compiler.ops.arrays.scatter import slices, updated
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, holomorphic, rounded_once, routine
-from staticgraph.compiler.ops.reductions.reduce import sum_dtype
 from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.statements.loops import counters, each

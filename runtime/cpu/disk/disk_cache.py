@@ -23,8 +23,8 @@ from staticgraph.compiler.capture.guards import Answers, Guard, guard_of_data
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
 from staticgraph.compiler.codegen.abi import KernelCode
-from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided, current_answer
+from staticgraph.compiler.graph.open_sizes import of_data, to_data
+from staticgraph.compiler.graph.size_contexts import Undecided, current_answer
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.stages import observation

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
+from staticgraph.compiler.graph.open_sizes import of_data, to_data
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation

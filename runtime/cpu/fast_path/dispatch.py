@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.codegen.native import object_layout as at
+from staticgraph.compiler.codegen.native import dispatch_layout as at
 from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.dispatch_layout import Head, Host, Known
 from staticgraph.compiler.codegen.native.find import find

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
-from staticgraph.runtime.backend import Programs
 from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.state.resources import remaining
 from staticgraph.runtime.state.variables import VariableStore
 
 if TYPE_CHECKING:
+    from staticgraph.runtime.backend import Programs
     from staticgraph.runtime.cpu.fast_path.call_record import CallRecord
     from staticgraph.runtime.cpu.fast_path.dispatch import Native
     from staticgraph.runtime.cpu.pool import Pool

@@ -28,7 +28,7 @@ from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.runtime.cpu.measurements.standalone_kernel import StandaloneKernel
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
-from staticgraph.runtime.memory.aligned import aligned_bytes, storage_dtype, to_storage
+from staticgraph.runtime.memory import aligned_bytes, storage_dtype, to_storage
 from staticgraph.runtime.reports.compile_log import overwrites
 
 ROUNDS = 5  # in which all ways take turns; the best time of each counts

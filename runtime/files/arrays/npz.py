@@ -18,10 +18,10 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bfloat16, bool_, string
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.shapes import MOST_AXES, is_array_shape
-from staticgraph.runtime.files import archive
+from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays.safetensors import Stored, refuse_strings
 from staticgraph.runtime.files.arrays.unzip import unzip
-from staticgraph.runtime.memory.aligned import from_storage
+from staticgraph.runtime.memory import from_storage
 
 _MAGIC = b"\x93NUMPY"
 _LENGTHS = {1: "<H", 2: "<I", 3: "<I"}  # how long the header is, by the version of the format
@@ -40,7 +40,7 @@ def write(tensors: Mapping[str, Stored]) -> list[Any]:
     SaveError for an array of strings, which NumPy reads as objects of Python's only.
     """
     refuse_strings(tensors)
-    return archive.pack({f"{name}.npy": _npy(*stored) for name, stored in tensors.items()})
+    return container.pack({f"{name}.npy": _npy(*stored) for name, stored in tensors.items()})
 
 
 def _npy(dtype: DType, stored: np.ndarray) -> list[Any]:

@@ -24,9 +24,9 @@ from staticgraph.compiler.graph.dtypes import (
 )
 from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, misuse
 from staticgraph.compiler.graph.shapes import MOST_AXES, is_array_shape
-from staticgraph.runtime.files.archive import ALIGNMENT
-from staticgraph.runtime.files.strict_json import check, dump, fields, items, parse
-from staticgraph.runtime.memory.aligned import storage_dtype
+from staticgraph.runtime.files.attributes import check, dump, fields, items, parse
+from staticgraph.runtime.files.container import ALIGNMENT
+from staticgraph.runtime.memory import storage_dtype
 
 Stored = tuple[DType, np.ndarray]  # an array as compiled code holds it, and the dtype that it stands for
 

@@ -1,7 +1,8 @@
 """Zip archives that other programs wrote: their members by name, in bounded memory.
 
-`archive` reads only what it would have written itself. Here the headers of a zip file are taken as they are,
-as far as they agree: members may be compressed, but neither overlap nor grow beyond what a caller allows.
+`container` reads only what it would have written itself. Here the headers of a zip file are taken as they
+are, as far as they agree: members may be compressed, but neither overlap nor grow beyond what a caller
+allows.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files import checkpoint
 from staticgraph.runtime.files.arrays import npz, safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.files.mapped import read_mapped
-from staticgraph.runtime.memory.aligned import from_storage, to_storage
+from staticgraph.runtime.files.container import read_mapped
+from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.session import Session
 
 

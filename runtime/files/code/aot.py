@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from staticgraph.compiler.capture.all_sizes import AllSizes, OpenMade, for_all_sizes
-from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
+from staticgraph.compiler.capture.open_shapes import OpenShapes, Specializer, open_shapes
 from staticgraph.compiler.capture.segments import needs_segments
-from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Needs, NeedsFeeds, Step
 from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.pool import pool_code

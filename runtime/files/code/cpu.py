@@ -24,7 +24,7 @@ from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.open_sizes.data import to_data
+from staticgraph.compiler.graph.open_sizes import to_data
 from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same_shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.cpu import backend
@@ -42,9 +42,9 @@ from staticgraph.runtime.failures.checked_step import CheckedStep
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files import graph_json
 from staticgraph.runtime.files.arrays import safetensors
+from staticgraph.runtime.files.attributes import Kinds, dump, fields, items, parse
 from staticgraph.runtime.files.code.open_record import OpenRecord, encode_open_type, open_record
 from staticgraph.runtime.files.signature import BoundFunction
-from staticgraph.runtime.files.strict_json import Kinds, dump, fields, items, parse
 from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.session import Session
 from staticgraph.runtime.state.variables import VariableStore
@@ -57,6 +57,7 @@ _DECIDING = (
     "lower/program.py",
     "codegen/abi.py",
     "codegen/llvm/step.py",
+    "codegen/llvm/step_function.py",
     "codegen/native/pool.py",
     "codegen/native/pool_layout.py",
     "codegen/llvm/control_flow.py",

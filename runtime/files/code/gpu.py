@@ -23,9 +23,8 @@ from staticgraph.compiler.gpu.step_open import OpenGpuCompiled
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.machine import gpu_of
-from staticgraph.runtime.files.attributes import encode_type
+from staticgraph.runtime.files.attributes import Kinds, dump, encode_type, fields, items, parse
 from staticgraph.runtime.files.code.cpu import feeds, packed, unpacked
-from staticgraph.runtime.files.strict_json import Kinds, dump, fields, items, parse
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.device import Device, Image
 

@@ -1,6 +1,6 @@
 """Open sizes in the record of a program: the shapes of its feeds, its guards, and types with sizes.
 
-A size is a number, or a polynomial in the symbols of the feeds as `to_data` of `open_sizes/data.py` tells it.
+A size is a number, or a polynomial in the symbols of the feeds as `to_data` of `open_sizes.py` tells it.
 Nothing that is read is taken for granted: each size is of bounded length and depth, has bounded factors and
 known symbols.
 """
@@ -14,13 +14,11 @@ from staticgraph.compiler.capture.guards import Guard, guard_of_data
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.capture.step import SHORT
 from staticgraph.compiler.graph.errors import InvalidFileError
-from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
-from staticgraph.compiler.graph.open_sizes.symbols import linear
+from staticgraph.compiler.graph.open_sizes import linear, of_data, to_data
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.runtime.files.attributes import type_of
-from staticgraph.runtime.files.strict_json import Kinds, check, fields, items
+from staticgraph.runtime.files.attributes import Kinds, check, fields, items, type_of
 
 _DEEPEST = 64  # quotients of quotients, as of a deep net that halves its pictures
 _MOST_PARTS = 1 << 14  # of one size

@@ -19,7 +19,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork, Parameter
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.graph.function import Node
-from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
+from staticgraph.compiler.graph.open_sizes import of_data, to_data
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Made

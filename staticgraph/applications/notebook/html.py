@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from staticgraph.draw.text import printable
+from staticgraph.draw.wording import printable
 from staticgraph.runtime.reports.table import Table
 
 _CELL = "padding: 2px 10px; vertical-align: top; text-align:"

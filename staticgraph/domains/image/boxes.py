@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from staticgraph.arrays.array_ops import one_of, stack
+from staticgraph.arrays.array_ops import one_of
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.creation import range as numbers
 from staticgraph.building.framework import checked, name_scope
@@ -20,8 +20,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.mathematics.reductions import reduce_any, reduce_max
-from staticgraph.random_numbers.random_ops import random_uniform
+from staticgraph.mathematics.reductions import reduce_max
 
 __all__ = ["crop_and_resize", "draw_bounding_boxes", "sample_distorted_bounding_box"]
 
@@ -136,7 +135,6 @@ class SampledBox(NamedTuple):
     bboxes: Tensor
 
 
-@counts_as(1, "image_size", "bounding_boxes", "min_object_covered")
 def sample_distorted_bounding_box(
     image_size: Any,
     bounding_boxes: Any,
@@ -151,12 +149,29 @@ def sample_distorted_bounding_box(
 ) -> SampledBox:
     """A box at random inside of an image, which contains enough of one of the objects in it.
 
-    `image_size` is [height, width, channels], `bounding_boxes` [batch, boxes, 4] where the objects are. The
-    box has an aspect ratio (width / height) from `aspect_ratio_range` (0.75 to 1.33), a part of the image's
-    area from `area_range` (0.05 to 1), and contains at least the part `min_object_covered` of some object. Of
-    `max_attempts` (100) boxes the first that does is taken, and the whole image where none does. Without any
-    object the image is one, if `use_image_if_no_bounding_boxes`. The numbers are not those that TensorFlow
-    draws with the same seeds.
+    Of `max_attempts` boxes the first that keeps to the limits is taken, and the whole image if none does. The
+    boxes are those that TensorFlow draws with the same seeds. As there, the seed of the graph has no effect:
+    without seeds, boxes differ from process to process.
+
+    Args:
+        image_size: [height, width, channels], int32 or another integer dtype.
+        bounding_boxes: The objects, float32 [batch, boxes, 4]: each is [top, left, bottom, right] in [0, 1].
+        seed: The first seed. None is 0.
+        seed2: The second seed. None is 0.
+        min_object_covered: The least part of some object that the box contains. Default 0.1.
+        aspect_ratio_range: The least and the greatest width / height. Default (0.75, 1.33).
+        area_range: The least and the greatest part of the image's area. Default (0.05, 1.0).
+        max_attempts: The number of boxes that are tried, at most 100,000. Default 100.
+        use_image_if_no_bounding_boxes: True if the image is the object if there are no boxes. Default False.
+        name: The name of a scope for the operation.
+
+    Returns:
+        `begin` and `size`, of the dtype of `image_size`, for `slice`, and `bboxes` [1, 1, 4] for
+        `draw_bounding_boxes`.
+
+    Raises:
+        ValueError: A shape or a range is wrong.
+        InvalidArgumentError: In a run: a box is not in [0, 1], or there are none, and the image is not one.
 
     >>> import staticgraph as sg
     >>> begin, size, box = sg.image.sample_distorted_bounding_box([32, 32, 3], sg.zeros([1, 0, 4]),
@@ -164,71 +179,16 @@ def sample_distorted_bounding_box(
     >>> sg.slice(sg.zeros([32, 32, 3]), begin, size).shape.as_list()
     [None, None, 3]
     """
-    ratios = tuple(aspect_ratio_range or (0.75, 1.33))
-    areas = tuple(area_range or (0.05, 1.0))
-    attempts = 100 if max_attempts is None else max_attempts
-    with checked("sample_distorted_bounding_box"):
-        require(len(ratios) == 2 and 0 < ratios[0] <= ratios[1], f"aspect_ratio_range is {ratios}")
-        require(len(areas) == 2 and 0 < areas[0] <= areas[1] <= 1, f"area_range is {areas}")
-        require(attempts > 0, f"max_attempts is {attempts}, and must be positive")
     with name_scope(name, "sample_distorted_bounding_box", [image_size, bounding_boxes]):
-        image_size = convert_to_tensor(image_size, name="image_size")
-        integer = image_size.dtype
-        height, width = (cast(image_size[i], float32) for i in range(2))
-        drawn = random_uniform([4, attempts], seed=seed)
-        sizes, inside = _sizes_at_random(height, width, drawn[0], drawn[1], ratios, areas)
-        top, left = ops.floor(drawn[2] * (height - sizes[0])), ops.floor(drawn[3] * (width - sizes[1]))
-        objects = _objects(bounding_boxes, height, width, bool(use_image_if_no_bounding_boxes))
-        good = ops.logical_and(inside, _covers(objects, top, left, *sizes, min_object_covered))
-        first = ops.argmax(ops.cast(good, dtype=int32), axis=0, output_type=int32)
-        found = reduce_any(good)
-
-        def chosen(values: Tensor, otherwise: Any) -> Tensor:
-            return ops.select(found, ops.gather(values, first, axis=0), otherwise)
-
-        y, x = chosen(top, 0.0), chosen(left, 0.0)
-        rows, columns = chosen(sizes[0], height), chosen(sizes[1], width)
-        box = stack([y / height, x / width, (y + rows) / height, (x + columns) / width])
-        begin = stack([*(cast(n, integer) for n in (y, x)), 0])
-        size = stack([*(cast(n, integer) for n in (rows, columns)), -1])
-        return SampledBox(begin, size, box[None, None])
-
-
-def _sizes_at_random(
-    height: Tensor, width: Tensor, by_ratio: Tensor, by_area: Tensor, ratios: Any, areas: Any
-) -> tuple[tuple[Tensor, Tensor], Tensor]:
-    """Heights and widths of boxes, and which of them keep to the limits after rounding."""
-    ratio = ratios[0] + by_ratio * (ratios[1] - ratios[0])
-    least, most = (part * height * width for part in areas)
-    lowest = ops.rint(ops.sqrt(least / ratio))
-    highest = ops.minimum(ops.rint(ops.sqrt(most / ratio)), ops.minimum(height, ops.floor(width / ratio)))
-    rows = ops.minimum(lowest + ops.floor(by_area * ops.maximum(highest - lowest + 1.0, 0.0)), highest)
-    columns = ops.rint(rows * ratio)
-    short = ops.less(rows * columns, least)  # rounding may have cost the least area
-    rows = ops.select(short, rows + 1.0, rows)
-    columns = ops.select(short, ops.rint(rows * ratio), columns)
-    area = rows * columns
-    fits = ops.logical_and(ops.less_equal(rows, height), ops.less_equal(columns, width))
-    enough = ops.logical_and(ops.greater_equal(area, least), ops.less_equal(area, most))
-    return (rows, columns), ops.logical_and(ops.logical_and(fits, enough), ops.greater(area, 0.0))
-
-
-def _objects(boxes: Any, height: Tensor, width: Tensor, or_image: bool) -> Tensor:
-    """The objects in pixels, [objects, 4]; with `or_image` the whole image if there are none."""
-    boxes = ops.reshape(convert_to_tensor(boxes, dtype=float32, name="bounding_boxes"), shape=(-1, 4))
-    if or_image:
-        none = ops.equal(size_of(boxes, 0), 0)
-        whole = ops.select(none, np.array([[0, 0, 1, 1]], np.float32), np.zeros((1, 4), np.float32))
-        boxes = ops.concat([boxes, whole], axis=0)
-    return boxes * stack([height, width, height, width])
-
-
-def _covers(objects: Tensor, top: Tensor, left: Tensor, rows: Tensor, columns: Tensor, part: Any) -> Tensor:
-    """Return True for each box that contains at least `part` of some object: bool [attempts]."""
-    y0, x0, y1, x1 = (objects[:, i][:, None] for i in range(4))
-    down = ops.minimum(y1, top + rows) - ops.maximum(y0, top)
-    across = ops.minimum(x1, left + columns) - ops.maximum(x0, left)
-    area = (y1 - y0) * (x1 - x0)
-    overlap = ops.maximum(down, 0.0) * ops.maximum(across, 0.0)
-    enough = ops.greater_equal(overlap, area * cast(part, float32))
-    return reduce_any(ops.logical_and(enough, ops.greater(area, 0.0)), axis=0)
+        made = ops.sample_distorted_bounding_box(
+            convert_to_tensor(image_size, name="image_size"),
+            convert_to_tensor(bounding_boxes, dtype=float32, name="bounding_boxes"),
+            convert_to_tensor(min_object_covered, dtype=float32, name="min_object_covered"),
+            seed=seed or 0,
+            seed2=seed2 or 0,
+            aspect_ratio_range=tuple(aspect_ratio_range or (0.75, 1.33)),
+            area_range=tuple(area_range or (0.05, 1.0)),
+            max_attempts=100 if max_attempts is None else max_attempts,
+            use_image_if_no_bounding_boxes=bool(use_image_if_no_bounding_boxes),
+        )
+        return SampledBox(*made)

@@ -12,9 +12,8 @@ from staticgraph.building.inputs import constant as dense_constant
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.inputs import placeholder as dense_placeholder
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import as_dtype, int64
+from staticgraph.compiler.graph.dtypes import as_dtype, as_strings, int64
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.ragged.partitions import splits_of_lengths
 from staticgraph.domains.ragged.tensor import RaggedTensor

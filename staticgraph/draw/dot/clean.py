@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 from staticgraph.draw.dot.markup import JOINER
-from staticgraph.draw.text import printable
+from staticgraph.draw.wording import printable
 
 _SVG = "http://www.w3.org/2000/svg"
 _TITLE, _TEXT, _GROUP, _ANCHOR = (f"{{{_SVG}}}{tag}" for tag in ("title", "text", "g", "a"))

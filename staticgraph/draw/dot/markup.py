@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import graphviz
 
 from staticgraph.draw.palette import QUIET
-from staticgraph.draw.text import printable
+from staticgraph.draw.wording import printable
 
 # Behind a backslash, Graphviz takes some letters for "the name of this node" and the like, in markup too, and
 # in some attributes it looks twice. This invisible character comes between the two.

@@ -8,8 +8,7 @@ import graphviz
 
 from staticgraph.draw.dot.legend import legend_table
 from staticgraph.draw.dot.markup import escaped, label, plain
-from staticgraph.draw.emphasis import SPINE, spine, weight
-from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
+from staticgraph.draw.model import SPINE, Box, Drawing, Flow, Link, Path, Region, Role, Work, spine, weight
 from staticgraph.draw.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
 from staticgraph.draw.wording import box_lines, shorten
 

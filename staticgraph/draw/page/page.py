@@ -22,7 +22,7 @@ from staticgraph.draw.page.contents import Data, contents
 from staticgraph.draw.page.programs import programs_of
 from staticgraph.draw.page.stages import stages_of
 from staticgraph.draw.picture import write
-from staticgraph.draw.text import printable
+from staticgraph.draw.wording import printable
 
 SCRIPTS = ("arrange", "shapes", "index", "draw", "memory", "panel", "save", "page")
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from staticgraph.draw.emphasis import SPINE, spine
 from staticgraph.draw.layout import lay_out
 from staticgraph.draw.layout.model import Arc, Layout, Node, Plan, Size
-from staticgraph.draw.model import Box, Flow, Link, Role
+from staticgraph.draw.model import SPINE, Box, Flow, Link, Role, spine
 from staticgraph.draw.page.sheets import Port, Sheet
-from staticgraph.draw.text import text_width
-from staticgraph.draw.wording import shorten
+from staticgraph.draw.wording import shorten, text_width
 
 TITLE, PORT = 30, 22  # characters of the titles of boxes and ports
 _LINE, _HEAD = 13, 17  # heights of lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from staticgraph.compiler.graph.errors import InvalidArgumentError
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 from staticgraph.draw.page import show
 from staticgraph.draw.page.page import Page
 from staticgraph.saved.saving import load

@@ -14,9 +14,8 @@ from dataclasses import field, replace
 import networkx as nx
 
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.draw.fold import merged
+from staticgraph.draw.fold import cut, merged, shortened
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Role
-from staticgraph.draw.series import cut, shortened
 from staticgraph.draw.tree import Scope, as_box, tree_of
 
 MOST = 60  # boxes of a sheet

@@ -22,7 +22,6 @@ from staticgraph.draw.palette import (
     Look,
     entries,
 )
-from staticgraph.draw.text import printable, text_width
 from staticgraph.draw.vector.colours import GROUND, Colours
 from staticgraph.draw.vector.shapes import add_arrow, add_shape
 from staticgraph.draw.vector.sizes import (
@@ -34,12 +33,13 @@ from staticgraph.draw.vector.sizes import (
     LINE_SIZE,
     TAB,
     TITLE_SIZE,
+    heights,
     is_bold,
     plan_of,
     texts_of,
+    title_place,
 )
-from staticgraph.draw.vector.titles import heights, title_place
-from staticgraph.draw.wording import shorten
+from staticgraph.draw.wording import printable, shorten, text_width
 
 _PAD = 16  # around the picture
 _DASHES = {"dashed": "5,3", "dotted": "1.5,3"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.formats.contents.arrays import arrays, checkpoint, is_checkpoint
 from staticgraph.formats.contents.failures import failed_run
 from staticgraph.formats.contents.graph_defs import frozen_graph, meta_graph_file, saved_model

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.nn import fake_quantization
 from staticgraph.tf1.compat import contrib_names, internal_names, message_names, old_names
 from staticgraph.tf1.compat.legacy import (

@@ -28,7 +28,7 @@ from staticgraph.state import replicas
 from staticgraph.tf1.data.dataset import Dataset
 from staticgraph.tf1.distribute.strategy import InputContext, ReduceOp, ReplicaContext, Strategy
 from staticgraph.tf1.training.cluster import ASYNCHRONOUS
-from staticgraph.train.optimizers.exchange import exchanging
+from staticgraph.train.optimizers.optimizer import exchanging
 
 __all__ = ["CollectiveCommunication", "MultiWorkerMirroredStrategy", "ParameterServerStrategy"]
 

@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.runtime.session import Session
 from staticgraph.state.variable_lists import variables_initializer
 

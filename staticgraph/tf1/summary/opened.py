@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.compiler.graph.errors import InvalidFileError, misuse
-from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.formats.functions import event_files
 from staticgraph.formats.tf.messages.graph import GraphDef
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef

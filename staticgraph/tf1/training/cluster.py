@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from staticgraph.compiler.graph.errors import FailedPreconditionError, UnimplementedError, misuse
 from staticgraph.distribute.world import join_group, launched, rank
 from staticgraph.formats.tf.log import log
-from staticgraph.train.optimizers.exchange import set_for_all
+from staticgraph.train.optimizers.optimizer import set_for_all
 
 ASYNCHRONOUS = (
     "parameter servers that take gradients at any time are not supported: the results would depend on which "

@@ -6,6 +6,7 @@ serve: all take the same step with the mean of all gradients, which is what that
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from staticgraph.building.inputs import no_op
@@ -15,6 +16,7 @@ from staticgraph.distribute.collectives import broadcast_variables
 from staticgraph.distribute.optimizer import Optimizer
 from staticgraph.distribute.world import size
 from staticgraph.formats.tf.log import log
+from staticgraph.state.variables import Variable
 from staticgraph.tf1.training.hooks.run_hook import SessionRunHook
 
 
@@ -32,6 +34,7 @@ class SyncReplicasOptimizer(Optimizer):
 
     Raises:
         UnimplementedError: More gradients than there are workers, or moving averages.
+        ValueError: A step is made without a global step.
 
     >>> import staticgraph as sg
     >>> opt = sg.train.SyncReplicasOptimizer(sg.train.GradientDescentOptimizer(0.1), replicas_to_aggregate=1)
@@ -64,18 +67,56 @@ class SyncReplicasOptimizer(Optimizer):
                 UnimplementedError, text, f"start as many processes: launch -n {replicas_to_aggregate}"
             )
         self._count = replicas_to_aggregate
+        self._workers = total_num_replicas if total_num_replicas is not None else replicas_to_aggregate
+        self._applied = False
         log.info(
             "SyncReplicasOptimizer: each step takes the gradients of all %d processes, by collectives; there "
             "are no parameter servers, and no backup workers.",
             size(),
         )
 
+    def apply_gradients(
+        self, grads_and_vars: Iterable[tuple[Any, Variable]], global_step: Any = None, name: str | None = None
+    ) -> Operation:
+        """An operation that changes each variable by its gradient, as the inner optimizer does.
+
+        Args:
+            grads_and_vars: Pairs of a gradient and its variable, as `compute_gradients` gives them.
+            global_step: The variable that counts steps.
+            name: The name of the operation.
+
+        Returns:
+            The operation of a step.
+
+        Raises:
+            ValueError: There are no variables, or there is no global step.
+        """
+        pairs = list(grads_and_vars)
+        if not pairs:
+            raise misuse(ValueError, "Must supply at least one variable")
+        if global_step is None:
+            hint = "pass global_step=tf.train.get_or_create_global_step()"
+            raise misuse(ValueError, "Global step is required to check staleness", hint)
+        step = super().apply_gradients(pairs, global_step, name)
+        self._applied = True
+        return step
+
+    def _require_applied(self, name: str) -> None:
+        """Raise ValueError if no step was made yet."""
+        if not self._applied:
+            raise misuse(ValueError, f"{name}() should be called after apply_gradients()")
+
     def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
         """A hook that gives all workers the variables of the chief, for a monitored session."""
         return BroadcastHook()
 
     def get_chief_queue_runner(self) -> Any:
-        """A queue runner that does nothing: no tokens are handed out."""
+        """Return a queue runner that does nothing: no tokens are handed out.
+
+        Raises:
+            ValueError: `apply_gradients` was not called before.
+        """
+        self._require_applied("get_chief_queue_runner")
         from staticgraph.tf1.queue import FIFOQueue
         from staticgraph.tf1.training.queue_runner import QueueRunner
 
@@ -83,7 +124,19 @@ class SyncReplicasOptimizer(Optimizer):
         return QueueRunner(queue, [queue.close()])
 
     def get_init_tokens_op(self, num_tokens: int = -1) -> Operation:
-        """An operation that does nothing."""
+        """Return an operation that does nothing.
+
+        Args:
+            num_tokens: How many workers may begin their first step. Default -1: all of them.
+
+        Raises:
+            ValueError: `apply_gradients` was not called before, or a first step has too few tokens.
+        """
+        self._require_applied("get_init_tokens_op")
+        needed = self._count - self._workers
+        if num_tokens != -1 and num_tokens < needed:
+            text = f"Too few tokens to finish the first step: {num_tokens} (given) vs {needed} (needed)"
+            raise misuse(ValueError, text)
         return no_op(name="init_tokens")
 
     @property

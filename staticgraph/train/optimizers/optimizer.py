@@ -1,8 +1,14 @@
-"""`Optimizer`: from a loss to one operation that takes a training step."""
+"""`Optimizer`: from a loss to one operation that takes a training step.
+
+Before gradients are applied, a function may exchange them with other processes. The scope of a strategy sets
+it, and so does a server of a cluster; without either, there is none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Sequence, ValuesView
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
@@ -16,19 +22,49 @@ from staticgraph.building.framework import (
 from staticgraph.building.inputs import convert_to_tensor, group
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.checks.arguments import text_of
-from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import FLOATING, DType
 from staticgraph.compiler.graph.errors import GradientError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.recording.op_count import count_more
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
 from staticgraph.differentiation.gradients import gradients, no_gradients_error
 from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import variable_scope
 from staticgraph.state.variable_lists import trainable_variables
 from staticgraph.state.variables import Variable, place_slot
-from staticgraph.train.optimizers.exchange import exchanged
+
+Pairs = list[tuple[Any, Any]]
+Exchange = Callable[[Pairs], Pairs]
+
+_exchange: ContextVar[Exchange | None] = ContextVar("exchange_of_gradients", default=None)
+
+
+def present() -> Exchange | None:
+    """Return the function that is set here, or None."""
+    return _exchange.get()
+
+
+def set_for_all(exchange: Exchange | None) -> None:
+    """Set the function for the rest of the program."""
+    _exchange.set(exchange)
+
+
+@contextmanager
+def exchanging(exchange: Exchange | None) -> Iterator[None]:
+    """Context in which optimizers call `exchange`, or nothing if it is None."""
+    token = _exchange.set(exchange)
+    try:
+        yield
+    finally:
+        _exchange.reset(token)
+
+
+def exchanged(pairs: Pairs) -> Pairs:
+    """Return pairs of gradients and variables as optimizers are to apply them."""
+    exchange = _exchange.get()
+    return pairs if exchange is None else exchange(pairs)
+
 
 Gradient = Tensor | IndexedSlices
 

@@ -82,6 +82,25 @@ def iterated(tf):
     return list(x(tf, None))
 
 
+def gradients_of_complex(tf, weights=None):
+    """Gradients of two complex tensors."""
+    z = tf.constant(1.0 + 2j)
+    return tf.gradients([z * z, z + 1], [z], weights)
+
+
+def sync_replicas(use, applied=True, workers=1):
+    """`use` of a SyncReplicasOptimizer of one gradient, whose step was made or was not."""
+
+    def build(tf):
+        w = tf.Variable(1.0)
+        opt = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), 1, workers)
+        if applied:
+            opt.apply_gradients([(tf.constant(1.0), w)], tf.train.create_global_step())
+        use(opt, w)
+
+    return build
+
+
 CASES = [
     error("matmul of vectors", lambda tf: tf.matmul(x(tf, 3), x(tf, 3))),
     error("matmul of unequal inner dimensions", lambda tf: tf.matmul(x(tf, 2, 3), x(tf, 4, 2))),
@@ -157,6 +176,18 @@ CASES = [
     error("minimize without a gradient", no_gradient),
     error("apply_gradients of nothing",
           lambda tf: tf.train.GradientDescentOptimizer(0.1).apply_gradients([])),
+    error("gradients of complex numbers", lambda tf: gradients_of_complex(tf)),
+    error("gradients of complex numbers, one weighted", lambda tf: gradients_of_complex(tf, [None, 1j])),
+    error("weighted gradients of complex numbers", lambda tf: gradients_of_complex(tf, [1.0 + 0j, 1j])),
+    [error("sync replicas, " + name, sync_replicas(*args)) for name, args in (
+        ("nothing to apply", (lambda opt, w: opt.apply_gradients([]), False)),
+        ("no global step", (lambda opt, w: opt.apply_gradients([(w.initialized_value(), w)]), False)),
+        ("queue runner too early", (lambda opt, w: opt.get_chief_queue_runner(), False)),
+        ("queue runner", (lambda opt, w: opt.get_chief_queue_runner(),)),
+        ("tokens too early", (lambda opt, w: opt.get_init_tokens_op(), False)),
+        ("tokens", (lambda opt, w: opt.get_init_tokens_op(),)),
+        ("too few tokens", (lambda opt, w: opt.get_init_tokens_op(0), True, 0)),
+    )],
     error("tensor of another graph", other_graph),
     error("finalized graph", finalized),
     error("tensor not in the graph", lambda tf: tf.get_default_graph().get_tensor_by_name("none:0")),

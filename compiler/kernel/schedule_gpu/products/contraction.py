@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import MANY, Size, estimate, is_open
 from staticgraph.compiler.kernel.contraction import Contraction, count
 from staticgraph.compiler.kernel.expr import Index

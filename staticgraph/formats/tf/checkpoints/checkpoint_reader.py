@@ -20,8 +20,7 @@ from staticgraph.formats.tf.tensor_bundle import tensors_of
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.checkpoint import checkpoint_file
-from staticgraph.runtime.files.parts import Part
-from staticgraph.runtime.files.values import owned
+from staticgraph.runtime.files.values import Part, owned
 from staticgraph.state.variable_lists import global_variables, trainable_variables
 from staticgraph.state.variables import Variable, parts_of
 

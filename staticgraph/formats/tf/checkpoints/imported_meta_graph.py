@@ -20,7 +20,7 @@ from staticgraph.formats.tf.messages import text_format
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.formats.tf.meta_graph.collections import read_collections
-from staticgraph.runtime.files.parts import Part, Parts, Saved
+from staticgraph.runtime.files.values import Part, Parts, Saved
 
 
 def import_meta_graph(

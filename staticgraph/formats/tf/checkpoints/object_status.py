@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from staticgraph.building.framework import get_default_session
 from staticgraph.compiler.graph.errors import NotFoundError, misuse
-from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 from staticgraph.formats.tf.checkpoints.checkpoint_reader import NewCheckpointReader
 from staticgraph.formats.tf.checkpoints.checkpoint_state import checkpoint_exists
 from staticgraph.formats.tf.checkpoints.object_graph import ObjectGraph, matched

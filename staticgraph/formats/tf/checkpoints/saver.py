@@ -31,8 +31,7 @@ from staticgraph.formats.tf.tensor_bundle import tensors_of, write_bundle
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files import checkpoint
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.files.parts import Parts, Saved, operations_of
-from staticgraph.runtime.files.values import collect
+from staticgraph.runtime.files.values import Parts, Saved, collect, operations_of
 from staticgraph.runtime.session import Session
 from staticgraph.state.variables import SaveSliceInfo
 

@@ -21,9 +21,8 @@ from staticgraph.compiler.graph.opdef import OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import cached_property
-from staticgraph.compiler.support.extensions import extension
 from staticgraph.compiler.support.gc_pause import collector_paused
-from staticgraph.compiler.support.lazy_names import LazyTable
+from staticgraph.compiler.support.lazy_names import LazyTable, extension
 from staticgraph.formats.tf.graph_def.arrays import Arrays, Made
 from staticgraph.formats.tf.graph_def.attributes import attr_value
 from staticgraph.formats.tf.graph_def.correspondence import GRADIENT, OWN, Pairs, pairs
@@ -32,7 +31,7 @@ from staticgraph.formats.tf.graph_def.signatures import Argument, signature
 from staticgraph.formats.tf.graph_def.write.control_flow import ControlFlow
 from staticgraph.formats.tf.messages.graph import AttrValue, GraphDef, NodeDef, VersionDef
 from staticgraph.formats.tf.messages.message import unchecked
-from staticgraph.runtime.files.regions import RegionWriter
+from staticgraph.runtime.files.graph_json import RegionWriter
 
 if TYPE_CHECKING:
     from staticgraph.formats.tf.graph_def.write.kept_rows import KeptRows

@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.calls import as_tensor
-from staticgraph.compiler.graph.scopes.names import check_op_name
+from staticgraph.compiler.graph.scopes import check_op_name
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.compiler.support.nearest import nearest_name
@@ -151,7 +151,7 @@ class _Import:
         self.regions.finish()
         unused = [key for key in self.mapped if key not in self.used]
         if unused:
-            names = ", ".join(sorted(_text(key) for key in unused))
+            names = ", ".join(sorted(map(str, unused)))
             raise GraphDefError(f"Attempted to map inputs that were not found in graph_def: [{names}]")
         return None if return_elements is None else [self._element(each) for each in return_elements]
 
@@ -392,10 +392,6 @@ def _key(key: Any) -> Edge:
     if not isinstance(text, str):
         raise misuse(TypeError, _INPUT_MAP)
     return edge(text)
-
-
-def _text(key: Edge) -> str:
-    return f"^{key.node}" if key.is_control else f"{key.node}:{key.index}"
 
 
 def _gradients(node: NodeDef) -> dict[str, str]:

@@ -8,7 +8,7 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import OPS, Param
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.formats.tf.graph_def.attributes import FIELDS, attr_value
 from staticgraph.formats.tf.graph_def.correspondence import pairs
 from staticgraph.formats.tf.graph_def.export import bound_attrs, default_operand, full_attrs, given_tensors

@@ -25,10 +25,8 @@ from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.formats.tf.graph_def.attributes import attr_value, plain_value
 from staticgraph.formats.tf.graph_def.correspondence import OWN
 from staticgraph.formats.tf.messages.graph import AttrValue, NodeDef
-from staticgraph.runtime.files.allowed import refusal
-from staticgraph.runtime.files.attributes import decode, encode
-from staticgraph.runtime.files.regions import RegionReader, RegionWriter
-from staticgraph.runtime.files.strict_json import parse
+from staticgraph.runtime.files.attributes import decode, encode, parse
+from staticgraph.runtime.files.graph_json import RegionReader, RegionWriter, refusal
 
 _RESERVED = {"operands", "regions", "types"}
 

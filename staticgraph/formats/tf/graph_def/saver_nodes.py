@@ -21,7 +21,7 @@ from staticgraph.formats.tf.graph_def.ordering import edge
 from staticgraph.formats.tf.messages.graph import GraphDef, NodeDef
 from staticgraph.formats.tf.messages.meta_graph import SaverDef
 from staticgraph.formats.tf.messages.types import data_type
-from staticgraph.runtime.files.parts import Saved, operations_of
+from staticgraph.runtime.files.values import Saved, operations_of
 
 
 def add_saver_nodes(

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph import dtypes
-from staticgraph.compiler.graph.dtypes import DType, as_dtype
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, as_strings
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import MOST_AXES, is_array_shape
-from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.formats.tf.messages.tensor import TensorProto, TensorShapeProto
 from staticgraph.formats.tf.messages.types import data_type, dtype_of
 from staticgraph.formats.tf.messages.wire import DecodeError, encode_varints, read_varint

@@ -9,7 +9,7 @@ from staticgraph.building.framework import GraphKeys
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.formats.tf.log import log
 from staticgraph.formats.tf.messages.meta_graph import CollectionDef
 from staticgraph.formats.tf.messages.variable import SaveSliceInfoDef, VariableDef

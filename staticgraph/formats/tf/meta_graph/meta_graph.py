@@ -14,7 +14,7 @@ from staticgraph.formats.tf.messages.graph import GraphDef
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SaverDef
 from staticgraph.formats.tf.meta_graph.collections import fill_collections
 from staticgraph.runtime.disk.atomic import write_file
-from staticgraph.runtime.files.parts import Saved
+from staticgraph.runtime.files.values import Saved
 
 _VERSION = "1.15.5"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -56,44 +56,62 @@ class Head(NamedTuple):
     last: Arguments = _NONE
 
 
-class Call(NamedTuple):
-    """The arguments that a user gives to any of these nets."""
+_DOC = """Build {what}.
 
-    inputs: Any
-    num_classes: int
-    is_training: Any
-    dropout_keep_prob: float
-    spatial_squeeze: bool
-    scope: Any
+    Args:
+        inputs: Images [batch, {size}, {size}, channels]; larger ones if `spatial_squeeze` is False.
+        num_classes: The number of classes.
+        is_training: If True, dropout drops.
+        dropout_keep_prob: The probability that dropout keeps an element.
+        spatial_squeeze: If True, the logits are [batch, num_classes], else [batch, 1, 1, num_classes].
+        scope: The scope of the variables.
+
+    Returns:
+        The logits, and the results of all layers by name.
+    """
 
 
 def net_of(
-    default: str, stages: tuple[Stage, ...], head: Head, call: Call, own_name_scope: bool = True
-) -> tuple[Any, dict[str, Any]]:
-    """Build a net of a table of its layers.
+    path: str, what: str, stages: tuple[Stage, ...], head: Head, size: int = 224, own_name_scope: bool = True
+) -> Callable[..., tuple[Any, dict[str, Any]]]:
+    """Return the function that builds a net of a table of its layers.
 
     Args:
-        default: The scope of the net if the call has none.
+        path: The module and the name of the function, which is the scope of a net that is given none.
+        what: Its name in the documentation.
         stages: The convolutions and pools in order.
         head: The layers after them.
-        call: The user's arguments.
+        size: Height and width of its images.
         own_name_scope: If True, the collection of end points is named after the name scope, which differs
             between two nets that share weights; else after the variable scope.
-
-    Returns:
-        The logits, and the end points by name.
     """
-    with sg.variable_scope(call.scope, default, [call.inputs]) as opened:
-        collection = (opened.original_name_scope if own_name_scope else opened.name) + "_end_points"
-        with arg_scope([conv2d, fully_connected, max_pool2d], outputs_collections=collection):
-            net = call.inputs
-            for stage in stages:
-                net = _applied(stage, net)
-            net = _head(head, call, net)
-        end_points = convert_collection_to_dict(collection)
-        if call.spatial_squeeze:
-            net = end_points[f"{opened.name}/fc8"] = sg.squeeze(net, [1, 2], name="fc8/squeezed")
-    return net, end_points
+    module, name = path.split(".")
+
+    def net(
+        inputs: Any,
+        num_classes: int = 1000,
+        is_training: Any = True,
+        dropout_keep_prob: float = 0.5,
+        spatial_squeeze: bool = True,
+        scope: Any = name,
+    ) -> tuple[Any, dict[str, Any]]:
+        with sg.variable_scope(scope, name, [inputs]) as opened:
+            collection = (opened.original_name_scope if own_name_scope else opened.name) + "_end_points"
+            with arg_scope([conv2d, fully_connected, max_pool2d], outputs_collections=collection):
+                made = inputs
+                for stage in stages:
+                    made = _applied(stage, made)
+                made = _head(head, made, num_classes, is_training, dropout_keep_prob)
+            end_points = convert_collection_to_dict(collection)
+            if spatial_squeeze:
+                made = end_points[f"{opened.name}/fc8"] = sg.squeeze(made, [1, 2], name="fc8/squeezed")
+        return made, end_points
+
+    net.__name__ = net.__qualname__ = name
+    net.__module__ = f"{__package__}.{module}"
+    net.__doc__ = _DOC.format(what=what, size=size)
+    net.default_image_size = size  # type: ignore[attr-defined]
+    return net
 
 
 def _applied(stage: Stage, net: Any) -> Any:
@@ -106,14 +124,14 @@ def _applied(stage: Stage, net: Any) -> Any:
     return max_pool2d(net, [pool, pool], scope=f"pool{number}") if pool else net
 
 
-def _head(head: Head, call: Call, net: Any) -> Any:
+def _head(head: Head, net: Any, classes: int, is_training: Any, keep_prob: float) -> Any:
     window = [head.window, head.window]
     net = conv2d(net, head.depth, window, padding="VALID", scope="fc6", **head.options)
-    net = dropout(net, call.dropout_keep_prob, is_training=call.is_training, scope="dropout6")
+    net = dropout(net, keep_prob, is_training=is_training, scope="dropout6")
     net = conv2d(net, 4096, [1, 1], scope="fc7", **head.options)
-    net = dropout(net, call.dropout_keep_prob, is_training=call.is_training, scope="dropout7")
+    net = dropout(net, keep_prob, is_training=is_training, scope="dropout7")
     last = {"activation_fn": None, "normalizer_fn": None, **head.options, **head.last}
-    return conv2d(net, call.num_classes, [1, 1], scope="fc8", **last)
+    return conv2d(net, classes, [1, 1], scope="fc8", **last)
 
 
 def plain_scope(weight_decay: float, biases_initializer: Any, pool_padding: str | None = None) -> Scope:
@@ -139,3 +157,12 @@ def plain_scope(weight_decay: float, biases_initializer: Any, pool_padding: str 
 def normal_weights(stddev: float) -> Any:
     """Return an initializer of normal numbers that are cut off at two standard deviations."""
     return sg.truncated_normal_initializer(0.0, stddev)
+
+
+def biased_head(window: int, depth: int = 4096) -> Head:
+    """Return a head whose biases begin at 0.1, but for those of the logits."""
+    options = {
+        "weights_initializer": normal_weights(0.005),
+        "biases_initializer": sg.constant_initializer(0.1),
+    }
+    return Head(window, depth, options, {"biases_initializer": sg.zeros_initializer()})

@@ -1,4 +1,10 @@
-"""`tf.contrib.slim.nets.vgg`: the nets of the Visual Geometry Group with 11, 16 and 19 layers."""
+"""`tf.contrib.slim.nets.vgg`: the nets of the Visual Geometry Group with 11, 16 and 19 layers.
+
+>>> from staticgraph.tf1.compat.nets.vgg import vgg_16
+>>> logits, end_points = vgg_16(sg.placeholder(sg.float32, [None, 224, 224, 3]), 10)
+>>> logits.shape.as_list(), end_points["vgg_16/pool5"].shape.as_list()
+([None, 10], [None, 7, 7, 512])
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.tf1.compat.contrib.framework.arg_scope import Scope
-from staticgraph.tf1.compat.nets.plain import Call, Head, Stage, net_of, plain_scope
+from staticgraph.tf1.compat.nets.plain import Head, Stage, net_of, plain_scope
 
 __all__ = ["vgg_16", "vgg_19", "vgg_a", "vgg_arg_scope", "vgg_d", "vgg_e"]
 
@@ -21,47 +27,14 @@ def vgg_arg_scope(weight_decay: float = 0.0005) -> Scope:
     return plain_scope(weight_decay, sg.zeros_initializer())
 
 
-_DOC = """Build the net of the Visual Geometry Group with {layers} layers, https://arxiv.org/abs/1409.1556.
-
-    Args:
-        inputs: Images [batch, 224, 224, channels]; larger ones if `spatial_squeeze` is False.
-        num_classes: The number of classes.
-        is_training: If True, dropout drops.
-        dropout_keep_prob: The probability that dropout keeps an element.
-        spatial_squeeze: If True, the logits are [batch, num_classes], else [batch, 1, 1, num_classes].
-        scope: The scope of the variables.
-
-    Returns:
-        The logits, and the results of all layers by name.
-
-    >>> from staticgraph.tf1.compat.nets import vgg
-    >>> logits, end_points = vgg.{name}(sg.placeholder(sg.float32, [None, 224, 224, 3]), 10)
-    >>> end_points["{name}/pool5"].shape.as_list()
-    [None, 7, 7, 512]
-    """
-
-
 def _vgg(name: str, counts: tuple[int, ...], own_name_scope: bool = True) -> Callable[..., Any]:
     """Return the net with so many convolutions before each of its five pools."""
     depths = 64, 128, 256, 512, 512
     rows = enumerate(zip(depths, counts, strict=True), 1)
     stages = tuple(Stage(number, depth, 3, repeated=count, pool=2) for number, (depth, count) in rows)
-
-    def net(
-        inputs: Any,
-        num_classes: int = 1000,
-        is_training: Any = True,
-        dropout_keep_prob: float = 0.5,
-        spatial_squeeze: bool = True,
-        scope: Any = name,
-    ) -> tuple[Any, dict[str, Any]]:
-        call = Call(inputs, num_classes, is_training, dropout_keep_prob, spatial_squeeze, scope)
-        return net_of(name, stages, Head(7), call, own_name_scope)
-
-    net.__name__ = net.__qualname__ = name
-    net.__doc__ = _DOC.format(name=name, layers=sum(counts) + 3)
-    net.default_image_size = 224  # type: ignore[attr-defined]
-    return net
+    layers = f"{sum(counts) + 3} layers, https://arxiv.org/abs/1409.1556"
+    what = f"the net of the Visual Geometry Group with {layers}"
+    return net_of(f"vgg.{name}", what, stages, Head(7), own_name_scope=own_name_scope)
 
 
 vgg_a = _vgg("vgg_a", (1, 1, 2, 2, 2))

@@ -9,7 +9,7 @@ import staticgraph as sg
 from staticgraph.building import nest
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.recording.op_count import count_more, counted_as, uncounted
+from staticgraph.compiler.graph.recording.op_count import built_again, count_more, counted_as
 from staticgraph.nn.rnn_rounds import again, count_rounds, with_rows
 from staticgraph.nn.rnn_step import check_cell, swapped, where_rows
 from staticgraph.tf1.compat.rnn.decoding_helpers import Helper
@@ -94,14 +94,14 @@ def dynamic_decode(
             going_on = sg.logical_not(sg.reduce_all(rest[-2]))
             return going_on if limit is None else sg.logical_and(time < limit, going_on)
 
-        rows = limit
+        rows, seeds = limit, []
         if rows is None:  # the loop that counts has a variable more, and arrays of its own
             count_more(finished.graph, -_COUNTING - 2 * len(nest.flatten(decoder.output_dtype)))
-            rows = count_rounds(going, body, carried, hint="give maximum_iterations")
+            rows, seeds = count_rounds(going, body, carried, hint="give maximum_iterations")
     with again(opened) if limit is None else sg.variable_scope(opened, auxiliary_name_scope=False):
         graph = finished.graph
         count_more(graph, -_COUNTED if limit is None else _LIMITED)
-        with uncounted(graph) if limit is None else nullcontext():  # the loop that counts was counted
+        with built_again(graph, seeds) if limit is None else nullcontext():  # the one that counts was counted
             time, arrays, state, _, _, lengths = sg.while_loop(going, body, with_rows(carried, rows))
         if limit is not None:
             with counted_as(graph, _LIMITED_END):

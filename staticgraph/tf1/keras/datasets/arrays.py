@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidFileError, misuse
-from staticgraph.runtime.files.mapped import read_mapped
+from staticgraph.runtime.files.container import read_mapped
 
 _GZIP = b"\x1f\x8b"  # begins each file that gzip has compressed
 _GROWTH = 64  # times the size of a file: classes and masks are compressed far better than weights

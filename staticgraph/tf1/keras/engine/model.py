@@ -22,7 +22,7 @@ from staticgraph.tf1.keras.engine.network import Network
 from staticgraph.tf1.keras.engine.structure import leaves, single
 from staticgraph.tf1.keras.engine.targets import check_targets
 from staticgraph.tf1.keras.saving import files
-from staticgraph.train.optimizers.exchange import exchanging, present
+from staticgraph.train.optimizers.optimizer import exchanging, present
 
 
 class Model(loops.Loops, Network):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import Role
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.node import Node, history
 from staticgraph.tf1.keras.engine.structure import leaves, single

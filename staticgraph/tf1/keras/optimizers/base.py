@@ -23,8 +23,7 @@ from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import initializers, state
 from staticgraph.tf1.keras.optimizers.schedules import LearningRateSchedule
 from staticgraph.tf1.keras.optimizers.schedules import deserialize as deserialize_schedule
-from staticgraph.train.optimizers.exchange import exchanged
-from staticgraph.train.optimizers.optimizer import statistics_of
+from staticgraph.train.optimizers.optimizer import exchanged, statistics_of
 from staticgraph.train.optimizers.rules import Rule
 
 __all__ = ["Optimizer"]

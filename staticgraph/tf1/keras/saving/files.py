@@ -20,8 +20,8 @@ from staticgraph.compiler.graph.errors import InvalidFileError, misuse
 from staticgraph.formats.tf.checkpoints.checkpoint_state import update_checkpoint_state
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
+from staticgraph.runtime.files.attributes import check, dump, parse
 from staticgraph.runtime.files.checkpoint import checkpoint_file
-from staticgraph.runtime.files.strict_json import check, dump, parse
 from staticgraph.tf1.keras import losses, metrics, optimizers, state
 from staticgraph.tf1.keras.saving import hdf5
 from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object

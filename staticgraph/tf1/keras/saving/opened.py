@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from staticgraph.compiler.graph.errors import InvalidFileError, UnimplementedError, layout
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.formats.functions import Opened
 from staticgraph.runtime.session import Session
 from staticgraph.tf1.keras.saving.files import load_model

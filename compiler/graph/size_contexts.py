@@ -1,0 +1,127 @@
+"""Contexts of open sizes: what comparing and formatting them gives inside a `with`.
+
+Some questions about open sizes have no answer for all their values; `answering` says what answers them.
+`naming` gives them names, for the text of code that gets sizes as arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+
+class Undecided(Exception):
+    """An answer depends on the values of symbols.
+
+    Attributes:
+        about: The comparison or conversion, as text.
+        equal: The two sizes, if the question was whether they are equal.
+        sizes: The sizes that the question is about; empty if it may be all.
+        asked_by: The name and the line of the operations that ask, for messages; empty if they are not known.
+        comparison: If it was a comparison, a size, and "==" or ">=" for how it is compared with 0.
+    """
+
+    def __init__(
+        self,
+        about: str,
+        equal: tuple[Any, Any] | None = None,
+        sizes: tuple[Any, ...] = (),
+        comparison: tuple[Any, str] | None = None,
+    ) -> None:
+        super().__init__(about)
+        self.about, self.equal, self.sizes, self.comparison = about, equal, equal or sizes, comparison
+        self.asked_by: tuple[tuple[str, Any], ...] = ()
+
+
+Answer = Callable[[Undecided], bool]  # answers a comparison
+_ANSWER: ContextVar[Answer | None] = ContextVar("answer", default=None)
+current_answer = _ANSWER.get
+
+
+class answering:
+    """Context in which comparisons are answered by `answer`; by nothing if it is None."""
+
+    __slots__ = ("_answer", "_token")
+
+    def __init__(self, answer: Answer | None) -> None:
+        self._answer = answer
+
+    def __enter__(self) -> None:
+        self._token = _ANSWER.set(self._answer)
+
+    def __exit__(self, *_: object) -> None:
+        _ANSWER.reset(self._token)
+
+
+@contextmanager
+def listening() -> Iterator[list[Undecided]]:
+    """Give a list of the questions that are answered inside the `with`, as they would be without it."""
+    asked: list[Undecided] = []
+    answer = current_answer()
+    if answer is None:
+        yield asked
+        return
+
+    def noted(question: Undecided) -> bool:
+        asked.append(question)
+        return answer(question)
+
+    with answering(noted):
+        yield asked
+
+
+def answered(comparison: Undecided) -> bool:
+    """Return the answer to a comparison. Raises the question itself if nothing answers here."""
+    answer = current_answer()
+    if answer is None:
+        raise comparison
+    return answer(comparison)
+
+
+class SizeNames(dict[Any, str]):
+    """Open sizes in the order in which they were formatted, and the names that they got."""
+
+    def of(self, size: Any) -> str:
+        """Return the name of a size, `size0` for the first."""
+        for known, name in self.items():
+            apart = known - size
+            if isinstance(apart, int) and apart == 0:
+                return name
+        return self.setdefault(size, f"size{len(self)}")
+
+
+_NAMES: ContextVar[SizeNames | None] = ContextVar("size names", default=None)
+current_names = _NAMES.get
+
+
+def name_of(size: Any) -> str | None:
+    """Return the name of an open size that is formatted; None outside of `naming`."""
+    names = current_names()
+    return None if names is None else names.of(size)
+
+
+@contextmanager
+def naming() -> Iterator[SizeNames]:
+    """Let open sizes that are formatted inside the `with` be names."""
+    names = SizeNames()
+    token = _NAMES.set(names)
+    try:
+        yield names
+    finally:
+        _NAMES.reset(token)
+
+
+_ASSUMED: ContextVar[tuple[Any, ...]] = ContextVar("assumed", default=())
+assumptions = _ASSUMED.get  # the open sizes that are at least 1 here
+
+
+@contextmanager
+def assuming(sizes: tuple[Any, ...]) -> Iterator[None]:
+    """Let these open sizes be the `assumptions` inside the `with`."""
+    token = _ASSUMED.set(sizes)
+    try:
+        yield
+    finally:
+        _ASSUMED.reset(token)

@@ -1,0 +1,108 @@
+"""Whole numbers that are computed of an open size are open sizes, too: one program serves all of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.capture.guards import Answers
+from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.graph.open_sizes.arithmetic import MEANINGS
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
+from staticgraph.compiler.graph.sizes import attribute_at, symbol
+
+ROWS = (2, 5, 1, 3, 4, 7, 0, 64)
+COUNTS: dict[str, tuple[Callable[[Any], Any], Callable[[int], int]]] = {
+    "quotient": (lambda n: n // 2, lambda n: n // 2),
+    "quotient of several": (lambda n: n * 2 // 3 + 2, lambda n: n * 2 // 3 + 2),
+    "rounded up": (lambda n: -(-n // 4), lambda n: -(-n // 4)),
+    "remainder": (lambda n: n % 3, lambda n: n % 3),
+    "div": (lambda n: sg.div(n, 2), lambda n: n // 2),
+    "truncatediv": (lambda n: sg.truncatediv(n, 3), lambda n: n // 3),
+    "truncatemod": (lambda n: sg.truncatemod(n, 3), lambda n: n % 3),
+    "power": (lambda n: n**2, lambda n: n**2),
+    "abs": (lambda n: sg.abs(-n - 1), lambda n: n + 1),
+    "right shift": (lambda n: sg.bitwise.right_shift(n, 1), lambda n: n // 2),
+    "left shift": (lambda n: sg.bitwise.left_shift(n, 1), lambda n: n * 2),
+    "low bits": (lambda n: sg.bitwise.bitwise_and(n, 7), lambda n: n & 7),
+    "high bits": (lambda n: sg.bitwise.bitwise_and(n + 7, -8), lambda n: (n + 7) & -8),
+    "of 64 bits": (lambda n: sg.cast(sg.cast(n, sg.int64) // 2, sg.int32), lambda n: n // 2),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_one_program_serves_all_sizes(name: str):
+    count, expected = COUNTS[name]
+    x = sg.placeholder(sg.float32, [None, 2], name="x")
+    rows = sg.fill(sg.stack([count(sg.shape(x)[0]), 2]), 1.0) * 2.0
+    with sg.Session(device="cpu") as session:
+        for n in ROWS:
+            assert session.run(rows, {x: np.zeros((n, 2))}).shape == (expected(n), 2)
+        assert len(session.compiles) == 1
+
+
+def test_extremes_of_sizes_are_guards():
+    x = sg.placeholder(sg.float32, [None, 2], name="x")
+    n = sg.shape(x)[0]
+    sizes = [sg.reduce_max(sg.stack([n, 3])), sg.reduce_min(sg.stack([n, 3]))]
+    rows = sg.fill(sg.stack(sizes), 1.0) * 2.0
+    with sg.Session(device="cpu") as session:
+        for count in ROWS:
+            assert session.run(rows, {x: np.zeros((count, 2))}).shape == (max(count, 3), min(count, 3))
+        assert len(session.compiles) == 3  # less than 3 rows, 3, and more
+
+
+def test_a_size_divided_by_zero_is_told():
+    x = sg.placeholder(sg.float32, [None, 2], name="x")
+    rows = sg.zeros([sg.shape(x)[0] // 0])
+    with sg.Session(device="cpu") as session, pytest.raises(sg.errors.InvalidArgumentError, match="zero"):
+        session.run(rows, {x: np.zeros((3, 2))})
+
+
+def test_experts_of_a_capacity_are_one_program():
+    """A mixture of experts: each takes as many tokens as a share of the batch, others are dropped."""
+    x = sg.placeholder(sg.float32, [None, 4], name="x")
+    n, experts = sg.shape(x)[0], 3
+    chosen = sg.argmax(x[:, :experts], 1, output_type=sg.int32)
+    hot = sg.one_hot(chosen, experts, dtype=sg.int32)
+    place, capacity = sg.reduce_sum((sg.cumsum(hot, 0) - 1) * hot, 1), n * 2 // experts + 2
+    dropped = sg.zeros_like(place) + experts * capacity
+    slot = sg.where(place < capacity, chosen * capacity + place, dropped)
+    buffer = sg.scatter_nd(slot[:, None], x, sg.stack([experts * capacity + 1, 4]))
+    taken = sg.reduce_sum(sg.reshape(buffer[:-1], sg.stack([experts, capacity, 4])), 1)
+    rng = np.random.default_rng(0)
+    with sg.Session(device="cpu") as session:
+        for rows in (2, 5, 1, 3, 4, 7, 30):
+            fed = rng.normal(size=(rows, 4)).astype(np.float32)
+            expected = np.zeros((experts, 4), np.float32)
+            seen = [0] * experts
+            for row in fed:
+                expert = row[:experts].argmax()
+                expected[expert] += row * (seen[expert] < rows * 2 // experts + 2)
+                seen[expert] += 1
+            np.testing.assert_allclose(session.run(taken, {x: fed}), expected, rtol=1e-5, atol=1e-5)
+        assert len(session.compiles) <= 2
+
+
+@pytest.mark.parametrize("name", sorted({*MEANINGS} - {"reduce_max", "reduce_min"}))
+def test_a_meaning_is_that_of_the_op(name: str):
+    """Sizes minus a number are negative in some runs: quotients are rounded as NumPy's reference says."""
+    n, reference = symbol("n"), OPS[name].reference
+    assert reference is not None
+    others = ((),) if name == "abs" else ((1,), (2,), (7,), (-8,))
+    found_any = False
+    for value in (0, 1, 4, 9, 33):
+        for other in others:
+            with answering(Answers({"n": value})):
+                for operand in (n - 5, n, n * 3 + 1):
+                    known = np.asarray(attribute_at(operand, {"n": value}), np.int64)
+                    try:
+                        found = MEANINGS[name](operand, *other)
+                    except (Undecided, TypeError):
+                        continue
+                    wanted = reference(known, *(np.asarray(o, np.int64) for o in other))
+                    assert attribute_at(found, {"n": value}) == wanted, (operand, other, value)
+                    found_any = True
+    assert found_any
