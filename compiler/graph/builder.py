@@ -30,9 +30,9 @@ T = TypeVar("T", bound=_Typed)
 # Folding a larger constant would trade a few instructions for memory in every program and file.
 FOLD_LIMIT = 1 << 16
 FOLDED_LIMIT = 1 << 26  # bytes of all constants that a Function's builder computes
+SOURCE_LIMIT = 1 << 10  # for what is computed from positions alone: shapes and axes are made of such tensors
 _MOST_DEGREE = 6  # of a product of sizes: one of more is a power
 _ROOM = 7  # bits that a factor of a size leaves for the size: numbers with larger factors wrap around
-SOURCE_LIMIT = 1 << 10  # for what is computed from positions alone: shapes and axes are made of such tensors
 
 
 def may_fold(op: OpDef, result: TensorType, limit: int) -> bool:
