@@ -18,7 +18,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 Range = tuple[int | float, int | float]
 UNKNOWN: Range = (-math.inf, math.inf)
-_MOST = 1 << 56  # no loop runs over more elements than an address space has bytes
+MOST = 1 << 56  # no loop runs over more elements than an address space has bytes
 _OVERFLOWING = frozenset({"add", "sub", "mul", "neg"})  # may wrap around where a range has no end
 
 
@@ -211,7 +211,7 @@ def _range(node: Expr, ranges: Sequence[Range]) -> Range:
         case Const(value) if not isinstance(value, float):
             return int(value), int(value)
         case Index(_, extent):
-            return 0, max(min(size_bounds(extent)[1], _MOST) - 1, 0)
+            return 0, max(min(size_bounds(extent)[1], MOST) - 1, 0)
         case Extent(size):
             return size_bounds(size)
         case Reduce():

@@ -69,13 +69,12 @@ class Facts:
         if expr.dtype is not int64:
             return found
         match expr:
-            case Scalar("minimum" | "maximum" as op, (a, b)) if not (both := linear(a) + linear(b)).terms:
-                middle = both.constant // 2  # as in minimum(i, 6 - i), which is at most 3
-                return (
-                    (max(found[0], -(-both.constant // 2)), found[1])
-                    if op == "maximum"
-                    else (found[0], min(found[1], middle))
-                )
+            case Scalar("minimum" | "maximum" as op, (a, b)) if (
+                twice := self._constant_sum(a, b)
+            ) is not None:
+                if op == "minimum":  # as minimum(i, 6 - i), which is at most 3
+                    return found[0], min(found[1], twice // 2)
+                return max(found[0], -(-twice // 2)), found[1]
         if not self.least:
             return found
         form = linear(expr)
@@ -86,6 +85,14 @@ class Facts:
             return found
         low, high = self.least.get(above, -math.inf), -self.least.get(below, -math.inf)
         return max(found[0], low + form.constant), min(found[1], high + form.constant)
+
+    def _constant_sum(self, a: Expr, b: Expr) -> int | None:
+        """The sum of two positions if it is always the same, and neither of them overflows."""
+        one, other = linear(a), linear(b)
+        both = one + other
+        if both.terms or not self._is_exact(one) or not self._is_exact(other):
+            return None
+        return both.constant
 
     def forget(self, *changed: Local | DType) -> None:
         """Drop what depends on locals that have changed, or on elements of dtypes that were stored."""
