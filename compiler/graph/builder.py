@@ -197,17 +197,15 @@ class Builder:
         """Compute with open sizes, as far as the result consists of sizes too."""
         if not type.dtype.is_integer:
             return None
-        from staticgraph.compiler.graph.size_arithmetic import MEANINGS  # few graphs compute with sizes
+        from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs compute with sizes
 
-        meaning = MEANINGS.get(op.name, op.reference)
-        assert meaning is not None
         try:
-            value = values[0] if op.name == "cast" else meaning(*values, **attrs)
-        except (Undecided, TypeError):
+            made = of_sizes(op, values, attrs)
+        except Undecided:
             return None  # computed in a run
-        if any(_wraps(size, type.dtype) for size in np.ravel(value).tolist()):
+        if made is None or any(_wraps(size, type.dtype) for size in np.ravel(made).tolist()):
             return None
-        return self.constant(value, type.dtype).node
+        return self.constant(made, type.dtype).node
 
     def constant(self, value: Any, dtype: DType | str | None = None) -> Value:
         """A constant; a dtype of None is inferred as in TF1: float32 for Python floats, int32 for ints.

@@ -6,16 +6,18 @@ quotient, for example, is not: the reference of `floor_div` asks for the kind of
     n = shape(x)[0]
     halves = reshape(x[: n // 2 * 2], [n // 2, 2, 4])
 
-A function here takes what the reference takes. It raises TypeError or Undecided if its result is no size.
+A function of `MEANINGS` takes what the reference takes, and raises TypeError or Undecided if its result is no
+size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.sizes import AnySize, Size
 
 _MOST_POWER = 8  # a greater power of a size does not fit into 64 bits
@@ -103,3 +105,28 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
     "truncatediv": _elementwise(_truncated, 2),
     "truncatemod": _elementwise(_truncated_remainder, 2),
 }
+
+
+def of_sizes(op: OpDef, values: Sequence[np.ndarray], attrs: Mapping[str, Any]) -> Any:
+    """Return what an op makes of arrays, some of which are of open sizes.
+
+    Args:
+        op: An op that has a reference, and whose result consists of whole numbers or truth values.
+        values: Its inputs. An array of open sizes has the dtype object.
+        attrs: Its attributes.
+
+    Returns:
+        The result, or None if it does not consist of sizes.
+
+    Raises:
+        Undecided: A comparison has no answer.
+    """
+    assert op.reference is not None
+    if not any(value.dtype == object for value in values):
+        return op.reference(*values, **attrs)
+    if op.name == "cast":
+        return values[0]
+    try:
+        return MEANINGS.get(op.name, op.reference)(*values, **attrs)
+    except (TypeError, ValueError):  # NumPy cannot do this with objects
+        return None
