@@ -13,7 +13,6 @@ from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk, no
 from staticgraph.compiler.graph.builder import plain
 from staticgraph.compiler.graph.function import Node, Value, toposort
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning, ops
-from staticgraph.compiler.graph.open_sizes.arithmetic import of_sizes
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
@@ -66,9 +65,11 @@ def _answered(value: Value, seen: dict[Value, np.ndarray | None]) -> np.ndarray 
         node = value.node
         may_be = value.dtype.is_bool or value.dtype.is_integer
         if may_be and node.op.reference is not None and node.op.effect is Effect.PURE and node.inputs:
-            inputs = [_answered(v, seen) for v in node.inputs]
-            if not any(each is None for each in inputs):
-                made = of_sizes(node.op, inputs, node.attrs)
+            inputs = [each for v in node.inputs if (each := _answered(v, seen)) is not None]
+            if len(inputs) == len(node.inputs):
+                from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs need it
+
+                made = of_sizes(node.op, inputs, node.attrs, value.dtype)
                 kind = bool if value.dtype.is_bool else object
                 seen[value] = None if made is None else np.asarray(made, kind)
     return seen[value]

@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.building.flags import decided
 from staticgraph.building.framework import checked
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import normalize_axis
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.layers import BatchNormalization
 from staticgraph.nn.normalization import standardized
 from staticgraph.state.initializers import (
