@@ -145,3 +145,13 @@ def test_a_choice_of_sizes_is_a_guard():
         for count in ROWS:
             assert session.run(rows, {x: np.zeros((count, 2))}).shape == (max(count, 3),)
         assert len(session.compiles) == 2
+
+
+def test_a_long_chain_of_choices_is_followed():
+    """Each was followed by a call within a call, of which Python allows a thousand."""
+    x = sg.placeholder(sg.float32, [None, 2], name="x")
+    n = sg.shape(x)[0]
+    for _ in range(1200):
+        n = sg.where(n > 3, n + 1, n)
+    with sg.Session(device="cpu") as session:
+        assert session.run(sg.zeros([n]), {x: np.zeros((2, 2))}).shape == (2,)

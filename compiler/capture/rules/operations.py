@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -54,25 +55,32 @@ def _answer(value: Value) -> np.ndarray | None:
 
     The answers to comparisons become guards.
     """
-    return _answered(value, {})
+    found: dict[Value, np.ndarray] = {}
+    for node in _of_sizes(value):
+        inputs = [found.get(v, v.known) for v in node.inputs]
+        known = [each for each in inputs if each is not None]
+        if len(known) == len(inputs):
+            from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs need it
+
+            (result,) = node.outputs
+            made = of_sizes(node.op, known, node.attrs, result.dtype)
+            if made is not None:
+                found[result] = np.asarray(made, bool if result.dtype.is_bool else object)
+    return found.get(value)
 
 
-def _answered(value: Value, seen: dict[Value, np.ndarray | None]) -> np.ndarray | None:
-    if value.known is not None:
-        return value.known
-    if value not in seen:
-        seen[value] = None
-        node = value.node
-        may_be = value.dtype.is_bool or value.dtype.is_integer
-        if may_be and node.op.reference is not None and node.op.effect is Effect.PURE and node.inputs:
-            inputs = [each for v in node.inputs if (each := _answered(v, seen)) is not None]
-            if len(inputs) == len(node.inputs):
-                from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs need it
-
-                made = of_sizes(node.op, inputs, node.attrs, value.dtype)
-                kind = bool if value.dtype.is_bool else object
-                seen[value] = None if made is None else np.asarray(made, kind)
-    return seen[value]
+def _of_sizes(value: Value) -> list[Node]:
+    """Return the nodes below a value whose results may be sizes or truth values, inputs before users."""
+    seen: set[Node] = set()
+    stack = [value]
+    while stack:
+        value = stack.pop()
+        node, may_be = value.node, value.dtype.is_bool or value.dtype.is_integer
+        usable = node.op.reference is not None and node.op.effect is Effect.PURE and len(node.outputs) == 1
+        if value.known is None and may_be and usable and node.inputs and node not in seen:
+            seen.add(node)
+            stack.extend(node.inputs)
+    return sorted(seen, key=attrgetter("serial"))
 
 
 def _clipped(value: Value) -> np.ndarray | None:
