@@ -202,6 +202,13 @@ def test_a_condition_proves_nothing_of_its_opposite():
     assert not is_inside(n + 1, Store("out", (b - a + Extent(n),), ONE))
 
 
+def test_a_condition_about_another_size():
+    """A number below n - 2 is far enough from the end for two more, not for three."""
+    is_below = (a >= 0) & (a < Extent(n - 2))
+    for more, proven in ((0, True), (2, True), (3, False), (-1, False)):
+        assert is_proven(a + more, n, (Index("k", n), j), is_below) == proven, more
+
+
 def test_the_end_of_an_extent_is_outside():
     assert not is_proven(Extent(n), n, (Index("k", n), j), Const(True, (Const(1, int64) < 2).dtype))
 
@@ -213,3 +220,12 @@ def test_places_with_an_end_that_is_not_known_are_not_apart():
         spans = span(linear(one)), span(linear(other))
         assert not apart(*spans) and not apart(*spans[::-1])
     assert apart(span(linear(k)), span(linear(more)))
+
+
+def test_remainders_of_what_is_not_known():
+    """A divisor of data has many values; by a negative one, remainders are not positive."""
+    divisor = scalar.minimum(scalar.maximum(b, 2), 9)
+    assert bounds(scalar.read("floormod", a, divisor)) == (0, 8)
+    for by in (b, Const(-3, int64), Const(0, int64), scalar.minimum(b, 9)):
+        low, high = bounds(scalar.read("floormod", a, by))
+        assert low == -float("inf") and high == float("inf")
