@@ -17,7 +17,7 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.size_contexts import Undecided, current_answer, listening
-from staticgraph.compiler.graph.sizes import AnySize, bounds, has_sizes, is_open, terms_of
+from staticgraph.compiler.graph.sizes import has_sizes, is_open
 
 
 class _Typed(Protocol):
@@ -31,8 +31,6 @@ T = TypeVar("T", bound=_Typed)
 FOLD_LIMIT = 1 << 16
 FOLDED_LIMIT = 1 << 26  # bytes of all constants that a Function's builder computes
 SOURCE_LIMIT = 1 << 10  # for what is computed from positions alone: shapes and axes are made of such tensors
-_MOST_DEGREE = 6  # of a product of sizes: one of more is a power
-_ROOM = 7  # bits that a factor of a size leaves for the size: numbers with larger factors wrap around
 
 
 def may_fold(op: OpDef, result: TensorType, limit: int) -> bool:
@@ -197,17 +195,13 @@ class Builder:
         """Compute with open sizes, as far as the result consists of sizes too."""
         if not type.dtype.is_integer:
             return None
-        from staticgraph.compiler.graph.size_arithmetic import MEANINGS  # few graphs compute with sizes
+        from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs compute with sizes
 
-        meaning = MEANINGS.get(op.name, op.reference)
-        assert meaning is not None
         try:
-            value = values[0] if op.name == "cast" else meaning(*values, **attrs)
-        except (Undecided, TypeError):
+            made = of_sizes(op, values, attrs, type.dtype)
+        except Undecided:
             return None  # computed in a run
-        if any(_wraps(size, type.dtype) for size in np.ravel(value).tolist()):
-            return None
-        return self.constant(value, type.dtype).node
+        return None if made is None else self.constant(made, type.dtype).node
 
     def constant(self, value: Any, dtype: DType | str | None = None) -> Value:
         """A constant; a dtype of None is inferred as in TF1: float32 for Python floats, int32 for ints.
@@ -280,21 +274,6 @@ _NOT_KNOWN = "the sizes of its result are not known"
 def _is_given(value: Value) -> bool:
     """Return True if a value is `known`."""
     return value.node.op.name in ("constant", "extents")
-
-
-def _wraps(size: AnySize, dtype: DType) -> bool:
-    """Return True if numbers of a dtype are taken to wrap around where a size is exact.
-
-    As in `n * 1103515245 + 12345` of int32, a random number. Sums of products of sizes, such as `n * 64`, are
-    taken to be sizes, although these are not proven to be small. So are not numbers of less than 32 bits.
-    """
-    least, most = bounds(size)
-    if dtype.min <= least and most <= dtype.max:
-        return False
-    if dtype.size < 4 or (least < 0 and dtype.min == 0):
-        return True
-    most_factor = int(dtype.max) >> _ROOM
-    return any(abs(f) > most_factor or len(m) > _MOST_DEGREE for m, f in terms_of(size).items())
 
 
 def _call(op: OpDef, inputs: Sequence[Value]) -> str:

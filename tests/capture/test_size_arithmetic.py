@@ -106,3 +106,42 @@ def test_a_meaning_is_that_of_the_op(name: str):
                     assert attribute_at(found, {"n": value}) == wanted, (operand, other, value)
                     found_any = True
     assert found_any
+
+
+STAGED: dict[str, tuple[Callable[[Any], Any], Callable[[int], int]]] = {
+    "rounded up half": (lambda n: sg.cast(sg.ceil(n / 2), sg.int32), lambda n: -(-n // 2)),
+    "part": (lambda n: sg.cast(sg.cast(n, sg.float32) * 0.75, sg.int32), lambda n: int(n * 0.75)),
+    "logarithm": (
+        lambda n: sg.cast(sg.ceil(sg.log(sg.cast(n + 1, sg.float64))), sg.int32),
+        lambda n: int(np.ceil(np.log(n + 1))),
+    ),
+    "branch": (lambda n: sg.cond(n > 3, lambda: n, lambda: n * 2), lambda n: n if n > 3 else n * 2),
+}
+
+
+@pytest.mark.parametrize("name", STAGED)
+def test_a_size_that_is_no_polynomial_is_computed_first(name: str):
+    """It was known in a program of its own for each size, and no warning told so."""
+    count, expected = STAGED[name]
+    x = sg.placeholder(sg.float32, [None, 2], name="x")
+    w = sg.Variable(3.0)
+    part = x[: count(sg.shape(x)[0])] * w
+    slope = sg.gradients(sg.reduce_sum(part), w)[0]
+    with sg.Session(device="cpu") as session:
+        session.run(w.initializer)
+        before = len(session.compiles)
+        for n in ROWS:
+            rows, found = session.run([part, slope], {x: np.ones((n, 2))})
+            wanted = len(np.ones(n)[: expected(n)])
+            assert rows.shape == (wanted, 2) and found == 2 * wanted
+        assert len(session.compiles) - before <= 4  # the size first; the rest has guards of its own
+
+
+def test_a_choice_of_sizes_is_a_guard():
+    x = sg.placeholder(sg.float32, [None, 2], name="x")
+    n = sg.shape(x)[0]
+    rows = sg.zeros([sg.where(n > 3, n, 3 * sg.ones_like(n))]) + 1.0
+    with sg.Session(device="cpu") as session:
+        for count in ROWS:
+            assert session.run(rows, {x: np.zeros((count, 2))}).shape == (max(count, 3),)
+        assert len(session.compiles) == 2

@@ -46,18 +46,33 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
     short = len(params) == len(feeds) and sum(v.size for v in params) <= SHORT
     if tensor in walk.feeds.params or (feeds and short and not any(map(_compares, nodes))):
         return NeedsFeeds(feeds)
-    return NeedsStage((tensor,))
+    return NeedsStage((tensor,), of_sizes=not params)
 
 
 def _answer(value: Value) -> np.ndarray | None:
-    """Return a truth value that open sizes tell, such as `n > 2`, in the run at hand: it becomes a guard."""
-    node = value.node
-    if not value.dtype.is_bool or node.op.reference is None or node.op.effect is not Effect.PURE:
-        return None
-    inputs = [v.known if v.known is not None else _answer(v) for v in node.inputs]
-    if not inputs or any(each is None for each in inputs):
-        return None
-    return np.asarray(node.op.reference(*inputs, **node.attrs), bool)
+    """Return a truth value or a size, such as `where(n > 2, n, 2)`, as open sizes of the run at hand tell it.
+
+    The answers to comparisons become guards.
+    """
+    return _answered(value, {})
+
+
+def _answered(value: Value, seen: dict[Value, np.ndarray | None]) -> np.ndarray | None:
+    if value.known is not None:
+        return value.known
+    if value not in seen:
+        seen[value] = None
+        node = value.node
+        may_be = value.dtype.is_bool or value.dtype.is_integer
+        if may_be and node.op.reference is not None and node.op.effect is Effect.PURE and node.inputs:
+            inputs = [each for v in node.inputs if (each := _answered(v, seen)) is not None]
+            if len(inputs) == len(node.inputs):
+                from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs need it
+
+                made = of_sizes(node.op, inputs, node.attrs, value.dtype)
+                kind = bool if value.dtype.is_bool else object
+                seen[value] = None if made is None else np.asarray(made, kind)
+    return seen[value]
 
 
 def _clipped(value: Value) -> np.ndarray | None:

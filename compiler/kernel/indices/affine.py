@@ -148,11 +148,20 @@ def bounds(expr: Expr) -> Range:
     return found
 
 
-def bounds_given(expr: Expr, ranges: Mapping[Expr, Range], narrowed: Callable[[Expr, Range], Range]) -> Range:
-    """The same where the `ranges` of some expressions are known. `narrowed` is what else is known of any."""
-    found: dict[Expr, Range] = {}
+def bounds_given(
+    expr: Expr,
+    ranges: Mapping[Expr, Range],
+    narrowed: Callable[[Expr, Range], Range],
+    found: dict[Expr, Range],
+) -> Range:
+    """The same where the `ranges` of some expressions are known. `narrowed` is what else is known of any.
+
+    `found` has what was found before with the same knowledge, and gets what is found now.
+    """
     for node in walk(expr):
-        if node in ranges:
+        if node in found:
+            pass
+        elif node in ranges:
             found[node] = narrowed(node, ranges[node])
         else:
             ends = _range(node, [found[c] for c in node.children])

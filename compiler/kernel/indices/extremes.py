@@ -105,8 +105,13 @@ def is_within(place: Expr, extent: AnySize) -> bool:
         return True
     if not isinstance(extent, Size) and not is_open(place):
         return False
-    if _is_between(place, extent):
-        return True
+    found: dict[AnySize, bool] = place.known.setdefault("within", {})
+    if extent not in found:
+        found[extent] = _is_between(place, extent) or _is_between_if_loops_run(place, extent)
+    return found[extent]
+
+
+def _is_between_if_loops_run(place: Expr, extent: AnySize) -> bool:
     known = _of_running_loops(place)
     return bool(known) and _is_between(at_sizes(place, known), replaced(extent, known))
 
