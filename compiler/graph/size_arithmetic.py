@@ -77,7 +77,10 @@ def _masked(a: AnySize, b: AnySize) -> AnySize:
         a, b = b, a
     if not isinstance(a, Size):
         return a & b
-    if isinstance(b, Size) or b & (b + 1 if b >= 0 else ~b):
+    if isinstance(b, Size):
+        raise TypeError("these bits of a size are no size")
+    lowest = b if b >= 0 else ~b
+    if lowest & (lowest + 1):
         raise TypeError("these bits of a size are no size")
     return a % (b + 1) if b >= 0 else a - a % -b
 

@@ -15,10 +15,11 @@ from staticgraph.compiler.graph.dtypes import float32, int32, int64
 from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, at_most, evaluate, symbol
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Local, Scalar
-from staticgraph.compiler.kernel.indices.affine import bounds
+from staticgraph.compiler.kernel.indices.affine import bounds, linear
+from staticgraph.compiler.kernel.indices.extremes import apart, span
 from staticgraph.compiler.kernel.indices.facts import Facts
 from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds
-from staticgraph.compiler.kernel.stmt import Buffer, If, Loop, Store
+from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Stmt, Store, Update
 
 HALF = 1 << 63
 DATA = (
@@ -176,3 +177,55 @@ def test_a_sum_of_data_that_overflows_is_at_no_known_place(place: Expr):
     assert not is_proven(place, 4, (i, j), always)
     open_place = scalar.minimum(Index("k", n), scalar.maximum(a, 0) + Extent(n) - 1)
     assert not is_proven(open_place, n, (Index("k", n), j), always)
+
+
+def clamped(number: int) -> Expr:
+    """A number of data from 0 to 3."""
+    return scalar.minimum(scalar.maximum(Local(f"data{number}", int64), 0), 3)
+
+
+def is_inside(extent: AnySize, *inner: Stmt) -> bool:
+    """Return True if statements are proven to stay in a buffer, with 0..3 in `a` and in `b`, and a <= b."""
+    body = (Let(a, clamped(0)), Let(b, clamped(1)), If(scalar.le(a, b), inner))
+    return in_bounds(body, {"out": Buffer(float32, (extent,), written=True)}) is body
+
+
+def test_a_condition_is_forgotten_when_a_part_of_it_changes():
+    difference = Store("out", (b - a,), ONE)
+    assert is_inside(4, difference)
+    assert not is_inside(4, Update(a, Const(3, int64)), difference)
+    assert not is_inside(4, Update(b, Const(0, int64)), difference)
+
+
+def test_a_condition_proves_nothing_of_its_opposite():
+    assert is_inside(n + 4, Store("out", (b - a + Extent(n),), ONE))
+    assert not is_inside(n + 1, Store("out", (b - a + Extent(n),), ONE))
+
+
+def test_a_condition_about_another_size():
+    """A number below n - 2 is far enough from the end for two more, not for three."""
+    is_below = (a >= 0) & (a < Extent(n - 2))
+    for more, proven in ((0, True), (2, True), (3, False), (-1, False)):
+        assert is_proven(a + more, n, (Index("k", n), j), is_below) == proven, more
+
+
+def test_the_end_of_an_extent_is_outside():
+    assert not is_proven(Extent(n), n, (Index("k", n), j), Const(True, (Const(1, int64) < 2).dtype))
+
+
+def test_places_with_an_end_that_is_not_known_are_not_apart():
+    """Positions of data may be any of those that a loop takes."""
+    k, more = Index("k", n), Index("k", n) + Extent(n)
+    for one, other in ((k, a), (k, scalar.maximum(a, k)), (more, scalar.minimum(a, more)), (k, more - b)):
+        spans = span(linear(one)), span(linear(other))
+        assert not apart(*spans) and not apart(*spans[::-1])
+    assert apart(span(linear(k)), span(linear(more)))
+
+
+def test_remainders_of_what_is_not_known():
+    """A divisor of data has many values; by a negative one, remainders are not positive."""
+    divisor = scalar.minimum(scalar.maximum(b, 2), 9)
+    assert bounds(scalar.read("floormod", a, divisor)) == (0, 8)
+    for by in (b, Const(-3, int64), Const(0, int64), scalar.minimum(b, 9)):
+        low, high = bounds(scalar.read("floormod", a, by))
+        assert low == -float("inf") and high == float("inf")

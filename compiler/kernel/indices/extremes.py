@@ -67,6 +67,8 @@ def _may_overflow(form: Affine) -> bool:
         and all(type(f) is int and f == 1 for f in form.terms.values())
     ):
         return False
+    if abs(form.constant) > MOST:
+        return True
     return any(_is_data(term) and max(map(abs, bounds(term))) > MOST for term in form.terms)
 
 
