@@ -175,7 +175,8 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    gc.freeze()  # without a look, which would take a second
+    gc.collect()  # one look at all, as each takes a second
+    gc.freeze()
     gc.enable()
     gc.set_threshold(5000, 10, 50)  # looks are rare: most of what a test makes is gone when it ends
     gc.callbacks.append(_old_objects)
