@@ -12,6 +12,7 @@ from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.size_arithmetic import MEANINGS
 from staticgraph.compiler.graph.size_contexts import Undecided, answering
 from staticgraph.compiler.graph.sizes import attribute_at, symbol
+from tests.everywhere import check_everywhere
 
 ROWS = (2, 5, 1, 3, 4, 7, 0, 64)
 COUNTS: dict[str, tuple[Callable[[Any], Any], Callable[[int], int]]] = {
@@ -158,3 +159,34 @@ def test_a_long_chain_of_choices_is_followed():
         n = sg.where(n > 3, n + 1, n)
     with sg.Session(device="cpu") as session:
         assert session.run(sg.zeros([n]), {x: np.zeros((2, 2))}).shape == (2,)
+
+
+def test_a_roll_by_a_part_of_an_open_size():
+    """Each size had a program of its own: the shift was a number in the code."""
+
+    def build() -> dict[str, Any]:
+        x = sg.placeholder(sg.float32, [None, None, 4], name="x")
+        n = sg.shape(x)[1]
+        w = sg.Variable(2.0, name="w")
+        y = sg.roll(x * w, [n // 2, 1 - n], [1, 2])
+        return {"y": y, "slope": sg.gradients(sg.reduce_sum(y * y), w)[0], "shifted": sg.signal.fftshift(x)}
+
+    rng = np.random.default_rng(0)
+    feeds = [{"x": rng.normal(size=(2, n, 4)).astype(np.float32)} for n in (5, 8, 1, 3)]
+    expected = [
+        {
+            "y": np.roll(2 * (x := fed["x"]), [x.shape[1] // 2, 1 - x.shape[1]], [1, 2]),
+            "slope": 4 * (x * x).sum(),
+            "shifted": np.fft.fftshift(x),
+        }
+        for fed in feeds
+    ]
+    places = ("session", "interpreter", "file", "graph_def", "gpu")
+    check_everywhere(build, *feeds, places=places, expected=expected)
+    with sg.Graph().as_default(), sg.Session(device="cpu") as session:
+        fetches = build()
+        session.run(sg.global_variables_initializer())
+        before = len(session.compiles)
+        for fed in feeds:
+            session.run(fetches, {"x:0": fed["x"]})
+        assert len(session.compiles) - before == 1
