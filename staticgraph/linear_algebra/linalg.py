@@ -27,7 +27,7 @@ from staticgraph.compiler.graph.recording.op_count import (
     counted_as,
 )
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.ops.linear_algebra.products import conjugate
+from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.linear_algebra.einsum_steps import count_of_steps, einsum_steps, has_steps
 from staticgraph.linear_algebra.matrix_functions import (
@@ -310,7 +310,7 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
             )
         *batch, rows, columns = range(rank or 0)
         turned = ops.transpose(a, perm=(*batch, columns, rows))
-        return conjugate(turned) if conjugate else turned
+        return ops.conj(turned) if conjugate and turned.dtype.is_complex else turned
 
 
 transpose = matrix_transpose
