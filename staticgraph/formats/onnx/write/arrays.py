@@ -25,7 +25,7 @@ without(
 without(
     "the compiler makes it of other ops, and graphs do not have it",
     "absent_numbers conv_spread conv_windows distinct_numbers grouped_positions max_pool_number top_values "
-    "true_positions",
+    "tile_transform true_positions",
 )
 
 
