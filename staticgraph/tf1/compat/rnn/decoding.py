@@ -95,7 +95,8 @@ def dynamic_decode(
             going_on = sg.logical_not(sg.reduce_all(rest[-2]))
             return going_on if limit is None else sg.logical_and(time < limit, going_on)
 
-        rows, seeds = limit, []
+        rows: Any = limit
+        seeds: list[int] = []
         if rows is None:  # the loop that counts has a variable more, and arrays of its own
             count_more(finished.graph, -_COUNTING - 2 * len(nest.flatten(decoder.output_dtype)))
             rows, seeds = count_rounds(going, body, carried, hint="give maximum_iterations")
