@@ -81,7 +81,7 @@ def raw_rnn(
         carried = (start, convert_to_tensor(finished), inputs, arrays, state, loop_state)
         count_more(start.graph, -_more_before(nest.flatten(zeros), nest.flatten(loop_state)))
         rounds, seeds = count_rounds(going, body, carried, hint="let the end depend on `time`")
-        count_more(start.graph, -_more_after(*map(nest.flatten, (zeros, state, loop_state))))
+        count_more(start.graph, -_more_after(*map(nest.flatten, (zeros, loop_state))))
     with again(opened), built_again(rounds.graph, seeds):
         made = while_loop(going, body, with_rows(carried, rounds))
     return made[3], made[4], None if first is None else made[5]
@@ -93,10 +93,10 @@ def _more_before(zeros: list[Tensor], loop_state: list[Any]) -> int:
     return 7 + 2 * growing + sum(4 if zero.shape.is_fully_defined() else 5 for zero in zeros)
 
 
-def _more_after(zeros: list[Tensor], state: list[Any], loop_state: list[Any]) -> int:
+def _more_after(zeros: list[Tensor], loop_state: list[Any]) -> int:
     """Return how many operations more than TensorFlow's loop the loop that counts has after."""
     arrays = len(zeros) + sum(isinstance(each, TensorArray) for each in loop_state)
-    return 6 + 8 * arrays + 2 * len(state)
+    return 4 + 8 * arrays
 
 
 def _unless(ended: Tensor, old: Any, new: Any) -> Any:

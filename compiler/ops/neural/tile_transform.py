@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from functools import reduce
+from functools import cache, reduce
 from itertools import product
 from typing import Any
 
@@ -91,6 +91,7 @@ def tile_transform(x: View, *, matrix: Any, tiles: Any = None, image: bool = Fal
     """
     rest = x.shape[2:] if tiles is None else (x.shape[0], *tiles, x.shape[3])
 
+    @cache  # each is in several sums
     def element(a: int, b: int, at: tuple[Expr, ...]) -> Expr:
         if tiles is None:
             return x[(a, b, *at)]

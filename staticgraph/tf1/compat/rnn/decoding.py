@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import staticgraph as sg
@@ -16,7 +17,7 @@ from staticgraph.nn.rnn_step import check_cell, swapped, where_rows
 from staticgraph.tf1.compat.rnn.decoding_helpers import Helper
 
 _COUNTING = 7  # a constant, and a variable of the loop that counts, with its addition
-_COUNTED = 18  # the ends of the loop that counts are more than those of TensorFlow's loop
+_COUNTED = 6  # the ends of the loop that counts are more than those of TensorFlow's loop
 _LIMITED = 5  # a constant, and a variable of the loop that counts up to the limit
 _LIMITED_END = 14  # of that loop
 _ZEROS = 10  # operations by which TensorFlow makes zeros for an output
@@ -131,15 +132,20 @@ def _body(decoder: Decoder, impute_finished: bool) -> Any:
         nest.assert_same_structure(state, after)
         nest.assert_same_structure(inputs, given)
         if impute_finished:
-            going_on = sg.logical_not(finished)
-            outputs = nest.map_structure(lambda new: where_rows(going_on, new, sg.zeros_like(new)), outputs)
-            after = nest.map_structure(lambda new, old: where_rows(going_on, new, old), after, state)
+            outputs = nest.map_structure(lambda new: where_rows(finished, sg.zeros_like(new), new), outputs)
+            after = nest.map_structure(partial(_unless, finished), state, after)
         lengths = sg.where(finished, lengths, sg.fill(sg.shape(lengths), time + 1))
         ended = ended if decoder.tracks_own_finished else sg.logical_or(ended, finished)
         arrays = nest.map_structure(lambda array, row: array.write(time, row), arrays, outputs)
         return time + 1, arrays, after, given, ended, lengths
 
     return body
+
+
+def _unless(finished: Any, old: Any, new: Any) -> Any:
+    """Return the old state of sequences that are finished, else the new one; an array or a number is new."""
+    is_whole = isinstance(new, sg.TensorArray) or new.shape.ndims == 0
+    return new if is_whole else where_rows(finished, old, new)
 
 
 def _shortened(leaf: Any, rows: Any) -> Any:
