@@ -76,7 +76,7 @@ def load(site: Site, pointer: str, mask: str | None = None) -> str:
     return widen(site, site.emitter.call(kind, name, *operands))
 
 
-def load_of_pairs(site: Site, pointer: str, parity: int, mask: str | None = None) -> str:
+def load_of_pairs(site: Site, pointer: str, parity: int, mask: str | None) -> str:
     """The first (0) or the second (1) element of each of the pairs, one pair per lane.
 
     `pointer` is the address of such an element of the first lane.
@@ -88,7 +88,7 @@ def load_of_pairs(site: Site, pointer: str, parity: int, mask: str | None = None
     return _lanes_of(pairs, both, [2 * lane + parity for lane in range(site.lanes)])
 
 
-def load_backwards(site: Site, pointer: str, parity: int | None, mask: str | None = None) -> str:
+def load_backwards(site: Site, pointer: str, parity: int | None, mask: str | None) -> str:
     """Elements, or one of each of the pairs as above, of which each lane has the one before the last lane's.
 
     `pointer` is the address of that of the first lane.
@@ -107,7 +107,7 @@ def _lanes_of(site: Site, value: str, lanes: list[int]) -> str:
     return site.emitter.shuffle(site.type, lanes, value)
 
 
-def store_together(site: Site, values: list[str], pointer: str, mask: str | None = None) -> None:
+def store_together(site: Site, values: list[str], pointer: str, mask: str | None) -> None:
     """Write the elements that each lane has, one of each of `values`, side by side from `pointer` on.
 
     There are as many as a power of two, which takes that many steps: in each, two vectors are interleaved.
