@@ -5,6 +5,7 @@ from staticgraph import (
     debugging as debugging,
     distribute as distribute,
     layers as layers,
+    linear_algebra as _linalg,
     nn as nn,
     runtime as runtime,
     sparse as sparse,
@@ -312,9 +313,6 @@ from staticgraph.formats.tf.messages import (
     ConfigProto as ConfigProto,
     RunMetadata as RunMetadata,
     RunOptions as RunOptions,
-)
-from staticgraph.linear_algebra import (
-    linalg as linalg,
 )
 from staticgraph.linear_algebra.linalg import (
     cholesky as cholesky,
@@ -684,6 +682,7 @@ get_default_session = _get_default_session
 glorot_normal_initializer = _glorot_normal_initializer
 glorot_uniform_initializer = _glorot_uniform_initializer
 half = _half
+linalg = _linalg
 matrix_determinant = _matrix_determinant
 matrix_inverse = _matrix_inverse
 matrix_solve = _matrix_solve

@@ -59,9 +59,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in interpreted.compiled_in(config.option.markexpr, items):
         item.add_marker("slow")
-    if config.option.markexpr != "fast" and not _is_named(config):  # the fast tier is the same in each run
-        for item in repetitions.repeated(items):
-            item.add_marker("slow")
+    if "not slow" in config.option.markexpr and not _is_named(config):
+        left = [*repetitions.repeated(items)]
+        config.hook.pytest_deselected(items=left)
+        gone = set(map(id, left))
+        items[:] = [item for item in items if id(item) not in gone]
     for item in fast.chosen(items):
         item.add_marker("fast")
 
@@ -149,7 +151,7 @@ class _OldObjects:
     LONG = 0.05  # seconds of CPU time
 
     def __init__(self) -> None:
-        self.began, self.long = 0.0, True  # after collection there is much
+        self.began, self.long = 0.0, False
 
     def __call__(self, phase: str, info: dict[str, int]) -> None:
         """Callback of the collector."""
@@ -175,6 +177,8 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
+    gc.collect()  # one look at all, as each takes a second
+    gc.freeze()
     gc.enable()
     gc.set_threshold(5000, 10, 50)  # looks are rare: most of what a test makes is gone when it ends
     gc.callbacks.append(_old_objects)

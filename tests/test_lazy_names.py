@@ -21,7 +21,7 @@ from staticgraph.namespaces.public_names import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 # Packages whose names are imported on first use.
-PACKAGES = [sg, sg.nn, sg.debugging, sg.sparse, sg.layers, sg.train, sg.io, sg.graph_def]
+PACKAGES = [sg, sg.nn, sg.debugging, sg.linalg, sg.sparse, sg.layers, sg.train, sg.io, sg.graph_def]
 
 
 def fresh(program: str) -> str:

@@ -22,7 +22,15 @@ ROOT = Path(__file__).resolve().parent.parent
 PUBLIC = ROOT / "staticgraph" / "__init__.pyi"
 
 _HEAD = '"""{} Made by tools/type_stubs.py."""\n\n'
-_TABLES = ("debugging", "distribute", "nn", "sparse", "tf1/io", "train")  # packages of `lazy_names`
+_TABLES = (
+    "debugging",
+    "distribute",
+    "linear_algebra",
+    "nn",
+    "sparse",
+    "tf1/io",
+    "train",
+)  # packages of `lazy_names`
 _TYPES = {"Any", "bool", "float", "int", "str"}  # kinds of attributes that a user's program may name
 
 

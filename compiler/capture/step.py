@@ -99,9 +99,13 @@ class NeedsTypes:
 
 @dataclass(frozen=True, slots=True)
 class NeedsStage:
-    """Values of tensors, on which a shape or an axis depends: an earlier stage must compute them."""
+    """Values of tensors, on which a shape or an axis depends: an earlier stage must compute them.
+
+    `of_sizes`: True if they follow from open sizes alone. They would be known in a step for given sizes.
+    """
 
     tensors: tuple[Tensor, ...]
+    of_sizes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

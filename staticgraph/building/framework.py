@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.graph import (
     reset_default_graph,
     session_stack,
 )
-from staticgraph.compiler.graph.recording.op_count import op_count
+from staticgraph.compiler.graph.recording.op_count import default_seed
 
 __all__ = [
     "Graph",
@@ -266,7 +266,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     if graph.seed is None and op_seed is None:
         return None, None
     first = _DEFAULT_GRAPH_SEED if graph.seed is None else graph.seed
-    second = op_count(graph) if op_seed is None else op_seed
+    second = default_seed(graph) if op_seed is None else op_seed
     limit = 2**31 - 1
     seeds = first % limit, second % limit
     return (0, limit) if seeds == (0, 0) else seeds  # (0, 0) would mean: not reproducible

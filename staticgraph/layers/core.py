@@ -12,6 +12,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import ShapeError, misuse, require
 from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, count_more
 from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of, weight_options, with_weights
 from staticgraph.nn.activation import activation_of
@@ -96,6 +97,7 @@ class Dropout(Layer):
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
+        training = decided(training)
         if isinstance(training, Tensor):
             return self._in_training(inputs, training, self.noise_shape)
         if not training:

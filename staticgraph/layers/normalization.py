@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.recording.op_count import (
     set_op_count,
 )
 from staticgraph.compiler.graph.shapes import TensorShape, normalize_axis
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of
 from staticgraph.state.initializers import Ones, Zeros
@@ -146,7 +147,7 @@ class BatchNormalization(Layer):
             scope.set_partitioner(partitioner)
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
-        training = training if isinstance(training, Tensor) else bool(training)
+        training = decided(training)
         form = self._fused if self._is_fused else self._composed if self._is_plain else self._with_options
         outputs: Tensor = form(inputs, training)
         outputs.set_shape(inputs.shape)  # `training` may be of unknown shape

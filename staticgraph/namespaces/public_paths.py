@@ -33,7 +33,7 @@ HOMES = {
     "io": "tf1.io",
     "keras": "tf1.keras",
     "layers": "layers",
-    "linalg": "linear_algebra.linalg",
+    "linalg": "linear_algebra",
     "lookup": "tf1.lookup",
     "losses": "train.losses",
     "math": "namespaces.math",

@@ -9,6 +9,7 @@ from staticgraph.building import nest
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import built_again, count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
@@ -74,13 +75,28 @@ def raw_rnn(
         arrays = nest.map_structure(
             lambda zero: TensorArray(zero.dtype, size=0, dynamic_size=True, element_shape=zero.shape), zeros
         )
-        nothing = constant(0, name="loop_state")
-        loop_state = nothing if first is None else nest.map_structure(as_carried, first)
+        loop_state = (
+            constant(0, name="loop_state") if first is None else nest.map_structure(as_carried, first)
+        )
         carried = (start, convert_to_tensor(finished), inputs, arrays, state, loop_state)
-        rounds = count_rounds(going, body, carried, hint="let the end depend on `time`")
-    with again(opened):
+        count_more(start.graph, -_more_before(nest.flatten(zeros), nest.flatten(loop_state)))
+        rounds, seeds = count_rounds(going, body, carried, hint="let the end depend on `time`")
+        count_more(start.graph, -_more_after(*map(nest.flatten, (zeros, loop_state))))
+    with again(opened), built_again(rounds.graph, seeds):
         made = while_loop(going, body, with_rows(carried, rounds))
     return made[3], made[4], None if first is None else made[5]
+
+
+def _more_before(zeros: list[Tensor], loop_state: list[Any]) -> int:
+    """Return how many operations more than TensorFlow's loop the loop that counts has before its body."""
+    growing = sum(isinstance(each, TensorArray) and each.dynamic_size for each in loop_state)
+    return 7 + 2 * growing + sum(4 if zero.shape.is_fully_defined() else 5 for zero in zeros)
+
+
+def _more_after(zeros: list[Tensor], loop_state: list[Any]) -> int:
+    """Return how many operations more than TensorFlow's loop the loop that counts has after."""
+    arrays = len(zeros) + sum(isinstance(each, TensorArray) for each in loop_state)
+    return 4 + 8 * arrays
 
 
 def _unless(ended: Tensor, old: Any, new: Any) -> Any:

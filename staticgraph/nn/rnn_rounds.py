@@ -16,6 +16,7 @@ from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.recording.op_count import seeds_kept
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.control_flow.loops import while_loop
@@ -23,8 +24,10 @@ from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.state.scopes import VariableScope, variable_scope
 
 
-def count_rounds(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, hint: str) -> Tensor:
-    """The number of rounds of `while_loop(cond, body, loop_vars)`.
+def count_rounds(
+    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, hint: str
+) -> tuple[Tensor, list[int]]:
+    """Return the number of rounds of `while_loop(cond, body, loop_vars)`, and the default seeds of its body.
 
     UnimplementedError if it depends on random numbers: another loop would draw others. `hint` is the cure.
     """
@@ -34,11 +37,12 @@ def count_rounds(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: 
         return count + 1, body(*values)
 
     start = constant(0, name="rounds")
-    count, _ = while_loop(lambda _, values: cond(*values), counting, (start, loop_vars), name="count")
+    with seeds_kept(start.graph) as seeds:
+        count, _ = while_loop(lambda _, values: cond(*values), counting, (start, loop_vars), name="count")
     loop = count.op.tensors[0].op
     if _draws(loop.attrs["cond"], loop.attrs["body"]):
         raise misuse(UnimplementedError, "when this loop ends depends on random numbers", hint)
-    return count
+    return count, seeds
 
 
 @contextmanager

@@ -117,9 +117,10 @@ def where_rows(condition: Tensor, x: Any, y: Any) -> Any:
     """
     if isinstance(x, TensorArray) or x.shape.ndims == 0:
         return x
-    for _ in range((x.shape.ndims or 1) - 1):
-        condition = expand_dims(condition, -1)
-    chosen = ops.select(condition, x, y)
+    with counted_as(x.graph, 1):
+        for _ in range((x.shape.ndims or 1) - 1):
+            condition = expand_dims(condition, -1)
+        chosen = ops.select(condition, x, y)
     chosen.set_shape(x.shape)
     return chosen
 

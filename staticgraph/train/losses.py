@@ -10,7 +10,13 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.arrays.array_ops import fitted_rank
 from staticgraph.arrays.casts import of_dtype, widened
-from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, name_scope
+from staticgraph.building.framework import (
+    GraphKeys,
+    add_to_collection,
+    control_dependencies,
+    get_collection,
+    name_scope,
+)
 from staticgraph.building.inputs import convert_to_tensor, stop_gradient
 from staticgraph.building.signatures import arguments
 from staticgraph.compiler import ops
@@ -68,6 +74,7 @@ class Reduction:
             raise misuse(ValueError, f"reduction={shown(key)} is not one of {', '.join(cls.all())}")
 
 
+_UNFIT = "weights can not be broadcast to values"
 _BY_WEIGHTS = Reduction.SUM_BY_NONZERO_WEIGHTS
 
 
@@ -92,8 +99,8 @@ def compute_weighted_loss(
         losses = widened(losses) if losses.dtype.is_floating else ops.cast(losses, dtype=float32)
         given = isinstance(weights, Tensor)
         weights = of_dtype(convert_to_tensor(weights), losses.dtype)
-        _check_weights(weights, losses)
         with counted_as(losses.graph, _operations(losses, weights, reduction) + (0 if given else 1)):
+            weights = _fitting(weights, losses)
             weighted = ops.multiply(losses, weights)
             loss = weighted if reduction == Reduction.NONE else _reduced(weighted, losses, weights, reduction)
         loss = of_dtype(loss, result_dtype)
@@ -119,17 +126,35 @@ def _operations(losses: Tensor, weights: Tensor, reduction: str) -> int:
     return check + 15 + (0 if same else 4 + check)
 
 
+def _fitting(weights: Tensor, losses: Tensor) -> Tensor:
+    """Return weights that broadcast to losses. Others are an error, if not here, then in a run."""
+    given, wanted = weights.type.shape, losses.type.shape
+    if given == ():
+        return weights
+    if given is None or wanted is None:
+        rank = ops.rank_of(weights)
+        fits = ops.logical_or(ops.equal(rank, 0), ops.equal(rank, ops.rank_of(losses)))
+        shapes = [ops.shape_of(weights), ops.shape_of(losses)]
+        with control_dependencies([ops.assert_true(fits, shapes, shown=(f"{_UNFIT}: ", None, " to ", None))]):
+            weights = ops.identity(weights)
+    else:
+        _check_weights(weights, losses)
+        if all(m == 1 or (m is not None and m == n) for m, n in zip(given, wanted, strict=True)):
+            return weights
+    return ops.broadcast_to(weights, shape=ops.shape_of(losses))
+
+
 def _check_weights(weights: Tensor, losses: Tensor) -> None:
     given, wanted = weights.type.shape, losses.type.shape
     if given is None or wanted is None or given == ():
         return
-    same_rank = len(given) == len(wanted)
-    if not same_rank or any(
-        m not in (1, None) and n not in (m, None) for m, n in zip(given, wanted, strict=True)
+    if len(given) == len(wanted) and all(
+        m in (1, None) or n in (m, None) for m, n in zip(given, wanted, strict=True)
     ):
-        text = f"weights can not be broadcast to values: {weights.shape} to {losses.shape}"
-        made = [("weights", weights.op.where), ("losses", losses.op.where)]
-        raise misuse(ShapeError, text, "use a number, or the same rank and sizes, or sizes of 1", made=made)
+        return
+    text = f"{_UNFIT}: {weights.shape} to {losses.shape}"
+    made = [("weights", weights.op.where), ("losses", losses.op.where)]
+    raise misuse(ShapeError, text, "use a number, or the same rank and sizes, or sizes of 1", made=made)
 
 
 def _reduced(weighted: Tensor, losses: Tensor, weights: Tensor, reduction: str) -> Tensor:

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 import staticgraph as sg
-from staticgraph import linalg
 from staticgraph.building.tracebacks import shorten
 from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.linear_algebra import linalg
 
 WRONG_SHAPE = """\
 import numpy as np

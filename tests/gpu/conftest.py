@@ -38,12 +38,13 @@ def _compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     checks what functions do: see test_sanitized.py.
 
     Most functions run once, on little: without optimization the compiler takes a third of the time, and the
-    headers, which are the same for all, are compiled beforehand. On Linux the linker
-    need not look for libraries, which takes it longer than the rest: this process has them.
+    headers, which are the same for all, are compiled beforehand. On Linux the linker does without the
+    library of C++, of which functions use nothing: that takes it longer than the rest.
     """
     with pytest.MonkeyPatch.context() as patch:
         checks = os.environ.get("TEST_SANITIZERS", "").split()
-        quick = ("-O0", "-nostdlib", "-lm", "-lgcc") if sys.platform == "linux" else ("-O0",)
+        quick = ("-O0", "-nostdlib", "-Wl,--no-as-needed", "-lm", "-lgcc_s")
+        quick = quick if sys.platform == "linux" else ("-O0",)
         options = (*build.OPTIONS, *(("-Og", *checks) if checks else quick))  # checks make frames larger
         patch.setattr(build, "OPTIONS", options)
         try:

@@ -80,3 +80,26 @@ def test_gradients_of_decompositions(function, rng):
     h = 1e-6
     change = meaning(function, x + h * direction).sum() - meaning(function, x - h * direction).sum()
     np.testing.assert_allclose((by_x * direction).sum(), change / (2 * h), rtol=1e-6)
+
+
+@pytest.mark.parametrize("solve", [sg.linalg.solve, sg.linalg.triangular_solve, sg.linalg.cholesky_solve])
+@pytest.mark.parametrize("shapes", [((3, 3), (4, 3, 2)), ((4, 3, 3), (3, 2)), ((2, 1, 3, 3), (4, 3, 1))])
+@pytest.mark.parametrize("known", [True, False])
+def test_gradients_of_systems_whose_batches_broadcast_are_those_of_repeated_ones(solve, shapes, known, rng):
+    arrays = [rng.normal(size=shape) for shape in shapes]
+    arrays[0] += 4.0 * np.eye(3)
+    batch = np.broadcast_shapes(*(shape[:-2] for shape in shapes))
+    a, b = inputs = [
+        sg.placeholder(sg.float64, shape if known else [None] * (len(shape) - 2) + list(shape[-2:]))
+        for shape in shapes
+    ]
+    weights = rng.normal(size=(*batch, *shapes[1][-2:]))
+    loss = sg.reduce_sum(solve(a, b) * weights)
+    repeated = [sg.broadcast_to(x, [*batch, *shape[-2:]]) for x, shape in zip(inputs, shapes, strict=True)]
+    wanted = sg.reduce_sum(solve(*repeated) * weights)
+    with sg.Session() as sess:
+        found, expected = sess.run(
+            [sg.gradients(loss, inputs), sg.gradients(wanted, inputs)], dict(zip(inputs, arrays, strict=True))
+        )
+    for left, right in zip(found, expected, strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-12)

@@ -8,6 +8,7 @@ Most functions make as many here as there; one that does not says so by `counted
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -45,6 +46,8 @@ class _Count:
         self.loops_here: dict[Operation, Callable[[], Operation]] = {}  # loops that are others in TensorFlow
         self.later: list[tuple[int, Operation | None, Callable[[], int]]] = []  # counted when a seed asks
         self.settled = 0  # what was counted of that
+        self.drawn: list[int] | None = None  # default seeds of the loop that is being built, if they are kept
+        self.again: deque[int] = deque()  # default seeds of that loop, for its second building
         self.seen = 0  # operations whose captures are counted
         self.last: Operation | None = None  # the last of them
 
@@ -120,6 +123,42 @@ def _without_later(graph: Any) -> int:
     count.correct(graph, sum(count.scan(graph).values()))
     version: int = graph.version
     return version + count.correction(graph)
+
+
+def default_seed(graph: Any) -> int:
+    """Return the second seed of a random operation that is made now, which has none of its own."""
+    count = _of(graph)
+    if graph.region is None:  # the initial value of a variable, which lies outside of all loops
+        return op_count(graph)
+    if count.again:
+        return count.again.popleft()
+    number = op_count(graph)
+    if count.drawn is not None:
+        count.drawn.append(number)
+    return number
+
+
+@contextmanager
+def seeds_kept(graph: Any) -> Iterator[list[int]]:
+    """Context in which a loop is built. Yields the list that gets the default seeds of its operations."""
+    count = _of(graph)
+    before, count.drawn = count.drawn, []
+    try:
+        yield count.drawn
+    finally:
+        count.drawn = before
+
+
+@contextmanager
+def built_again(graph: Any, seeds: Sequence[int]) -> Iterator[None]:
+    """Context in which a loop is built once more: it does not count, and has the default seeds given."""
+    count = _of(graph)
+    before, count.again = count.again, deque(seeds)
+    try:
+        with counted_as(graph, 0):
+            yield
+    finally:
+        count.again = before
 
 
 def set_op_count(graph: Any, number: int) -> None:

@@ -44,6 +44,7 @@ from staticgraph.compiler.ops.linear_algebra.lapack import (
     unless_singular,
     widened,
 )
+from staticgraph.compiler.ops.linear_algebra.products import summed_over_batches
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.statements.loops import counters, nested
 from staticgraph.compiler.ops.statements.strips import Body, Scratch, is_long
@@ -248,7 +249,7 @@ def unit_lower_inverse(outs: tuple[Out, ...], input: View) -> Described | tuple[
 def _triangular_grad(g: Any, y: Any, matrix: Any, rhs: Any, lower: bool, adjoint: bool) -> tuple[Any, Any]:
     by_rhs = matrix_triangular_solve(matrix, g, lower=lower, adjoint=not adjoint)
     by_matrix = product(y, by_rhs, adj_b=True) if adjoint else product(by_rhs, y, adj_b=True)
-    return -triangular_part(by_matrix, lower), by_rhs
+    return summed_over_batches(-triangular_part(by_matrix, lower), by_rhs, matrix, rhs)
 
 
 def _nonzero_diagonal(matrix: Any, *_: Any, **__: Any) -> list[Any]:

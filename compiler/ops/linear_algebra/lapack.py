@@ -14,9 +14,10 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
 from staticgraph.compiler.graph.sizes import is_open, proven, same, same_shape
 from staticgraph.compiler.ops.arrays.creation import positions
+from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.linear_algebra.algorithms import unrolled
-from staticgraph.compiler.ops.linear_algebra.products import conjugate
+from staticgraph.compiler.ops.linear_algebra.products import summed_over_batches
 from staticgraph.compiler.ops.samples import Sample, real
 
 _LARGE = 64  # rows of a matrix whose inverse is worth an order of its columns
@@ -358,13 +359,15 @@ def solved(matrix: np.ndarray, rhs: np.ndarray, adjoint: bool) -> np.ndarray:
 def _solve_grad(g: Any, y: Any, matrix: Any, rhs: Any, adjoint: bool) -> tuple[Any, Any]:
     by_rhs = matrix_solve(matrix, g, adjoint=not adjoint)
     by_matrix = product(y, by_rhs, adj_b=True) if adjoint else product(by_rhs, y, adj_b=True)
-    return -by_matrix, by_rhs
+    return summed_over_batches(-by_matrix, by_rhs, matrix, rhs)
 
 
 SYSTEMS = [
     Sample(real(1, 1, low=1.0, high=2.0), real(1, 3)),
     Sample(real(2, 1, 1, low=1.0, high=2.0), real(2, 1, 2)),
     Sample(real(0, 2, 2), real(0, 2, 3)),
+    Sample(real(1, 1, low=1.0, high=2.0), real(3, 1, 2)),
+    Sample(real(3, 1, 1, 1, low=1.0, high=2.0), real(2, 1, 1)),
 ]
 
 

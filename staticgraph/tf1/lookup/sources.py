@@ -11,6 +11,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
+from staticgraph.compiler.graph.recording.op_count import uncounted
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
@@ -107,9 +108,10 @@ class TextFileInitializer(_Initializer):
         self._delimiter = delimiter.encode()
 
     def entries(self) -> tuple[Tensor, Tensor]:
-        made: tuple[Tensor, Tensor] = entries_of_file(
-            self._filename, columns=self._columns, size=self._size, delimiter=self._delimiter
-        )
+        with uncounted(self._filename.graph):  # the operation that fills the table reads the file, too
+            made: tuple[Tensor, Tensor] = entries_of_file(
+                self._filename, columns=self._columns, size=self._size, delimiter=self._delimiter
+            )
         return made
 
 

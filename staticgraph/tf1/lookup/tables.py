@@ -15,12 +15,14 @@ from staticgraph.building.inputs import convert_to_tensor, group
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64, string
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.domains.strings.hashes import to_hash_bucket_fast
 from staticgraph.domains.strings.text import as_string
-from staticgraph.mathematics.math_ops import equal
+from staticgraph.mathematics.math_ops import not_equal
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.lookup import operations
 from staticgraph.tf1.lookup.sources import _Initializer
@@ -136,6 +138,7 @@ class MutableHashTable(_Table):
     ) -> None:
         super().__init__(as_dtype(key_dtype), as_dtype(value_dtype), default_value, name)
         self.value_shape = tuple(self._default.shape.as_list())
+        count_more(get_default_graph(), int(checkpoint))  # the entries that a checkpoint takes
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
         """The operation that adds entries, or changes their values."""
@@ -243,7 +246,8 @@ class StaticVocabularyTable:
                 return buckets
             known = keys if keys.dtype is self._table.key_dtype else cast(keys, self._table.key_dtype)
             found = self._table.lookup(known)
-            return where(equal(found, -1), buckets + self._table.size(), found)
+            unknown = buckets + self._table.size()
+            return where(not_equal(found, self._table.default_value), found, unknown)
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:

@@ -149,6 +149,34 @@ def raw(emitting=False, counting=False):
     return build
 
 
+def dropping(decode):
+    """Dropout in a loop that ends by itself, with weights and dropped outputs by the seed of the graph."""
+
+    def build(tf):
+        tf.set_random_seed(5)
+        x = tf.constant(generator("dropping").uniform(-1.0, 1.0, [3, 4, UNITS]).astype("float32"))
+        made = tf.nn.rnn_cell.DropoutWrapper(tf.nn.rnn_cell.GRUCell(4), 0.7, 0.6)
+        return flat([decode(tf, x, made), tf.random_uniform([2])])
+
+    return build
+
+
+def dropped_decoder(tf, x, made):
+    seq2seq = contrib(tf).seq2seq
+    helper = seq2seq.TrainingHelper(x, [4, 2, 3])
+    return seq2seq.dynamic_decode(seq2seq.BasicDecoder(made, helper, made.zero_state(3, tf.float32)))[0]
+
+
+def dropped_raw(tf, x, made):
+    def loop_fn(time, output, state, loop):
+        state = made.zero_state(3, tf.float32) if output is None else state
+        return time >= tf.constant([4, 1, 3]), x[:, 0], state, output, loop
+
+    # Iterations at the same time would draw in any order in TensorFlow.
+    outputs, state, _ = tf.nn.raw_rnn(made, loop_fn, parallel_iterations=1)
+    return outputs.stack(), state
+
+
 def case(label, build):
     return network(label, build, sizes=(3, 4, UNITS))[:2]
 
@@ -191,6 +219,8 @@ CASES = [
     case("raw_rnn", raw()),
     case("raw_rnn, other outputs", raw(emitting=True)),
     case("raw_rnn, counting", raw(counting=True)),
+    runs("dropout in a decoder that ends by itself", dropping(dropped_decoder), tolerance=4.0),
+    runs("dropout in raw_rnn", dropping(dropped_raw), tolerance=4.0),
 
     error("dynamic_decode of no decoder", lambda tf: contrib(tf).seq2seq.dynamic_decode(3)),
     error("BasicDecoder without a helper",

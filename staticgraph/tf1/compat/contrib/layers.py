@@ -15,6 +15,7 @@ from staticgraph.building.framework import checked
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import normalize_axis
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.layers import BatchNormalization
 from staticgraph.nn.normalization import standardized
 from staticgraph.state.initializers import (
@@ -242,6 +243,7 @@ def batch_norm(
             _scope=opened,
             _reuse=reuse,
         )
+        is_training = decided(is_training)
         outputs = layer(_one_pixel(inputs, first) if as_pictures else inputs, training=is_training)
         outputs = sg.reshape(outputs, sg.shape(inputs)) if as_pictures else outputs
         if fused is not False and (as_pictures or not in_updates):

@@ -75,6 +75,7 @@ class AttentionMechanism:
         """Weights of zero."""
         if not isinstance(self.alignments_size, sg.Tensor):
             return batch_of_zeros(batch_size, self.alignments_size, dtype)
+        count_more(self.alignments_size.graph, 6 + 3 * isinstance(batch_size, sg.Tensor))
         return sg.zeros(sg.stack([batch_size, self.alignments_size]), dtype)
 
     def initial_state(self, batch_size: Any, dtype: Any) -> sg.Tensor:

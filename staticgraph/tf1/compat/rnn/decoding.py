@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import staticgraph as sg
 from staticgraph.building import nest
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.recording.op_count import count_more, counted_as, uncounted
+from staticgraph.compiler.graph.recording.op_count import built_again, count_more, counted_as
 from staticgraph.nn.rnn_rounds import again, count_rounds, with_rows
 from staticgraph.nn.rnn_step import check_cell, swapped, where_rows
 from staticgraph.tf1.compat.rnn.decoding_helpers import Helper
 
 _COUNTING = 7  # a constant, and a variable of the loop that counts, with its addition
-_COUNTED = 18  # the ends of the loop that counts are more than those of TensorFlow's loop
+_COUNTED = 6  # the ends of the loop that counts are more than those of TensorFlow's loop
 _LIMITED = 5  # a constant, and a variable of the loop that counts up to the limit
 _LIMITED_END = 14  # of that loop
 _ZEROS = 10  # operations by which TensorFlow makes zeros for an output
@@ -94,14 +96,15 @@ def dynamic_decode(
             going_on = sg.logical_not(sg.reduce_all(rest[-2]))
             return going_on if limit is None else sg.logical_and(time < limit, going_on)
 
-        rows = limit
+        rows: Any = limit
+        seeds: Sequence[int] = ()
         if rows is None:  # the loop that counts has a variable more, and arrays of its own
             count_more(finished.graph, -_COUNTING - 2 * len(nest.flatten(decoder.output_dtype)))
-            rows = count_rounds(going, body, carried, hint="give maximum_iterations")
+            rows, seeds = count_rounds(going, body, carried, hint="give maximum_iterations")
     with again(opened) if limit is None else sg.variable_scope(opened, auxiliary_name_scope=False):
         graph = finished.graph
         count_more(graph, -_COUNTED if limit is None else _LIMITED)
-        with uncounted(graph) if limit is None else nullcontext():  # the loop that counts was counted
+        with built_again(graph, seeds) if limit is None else nullcontext():  # the one that counts was counted
             time, arrays, state, _, _, lengths = sg.while_loop(going, body, with_rows(carried, rows))
         if limit is not None:
             with counted_as(graph, _LIMITED_END):
@@ -129,15 +132,20 @@ def _body(decoder: Decoder, impute_finished: bool) -> Any:
         nest.assert_same_structure(state, after)
         nest.assert_same_structure(inputs, given)
         if impute_finished:
-            going_on = sg.logical_not(finished)
-            outputs = nest.map_structure(lambda new: where_rows(going_on, new, sg.zeros_like(new)), outputs)
-            after = nest.map_structure(lambda new, old: where_rows(going_on, new, old), after, state)
+            outputs = nest.map_structure(lambda new: where_rows(finished, sg.zeros_like(new), new), outputs)
+            after = nest.map_structure(partial(_unless, finished), state, after)
         lengths = sg.where(finished, lengths, sg.fill(sg.shape(lengths), time + 1))
         ended = ended if decoder.tracks_own_finished else sg.logical_or(ended, finished)
         arrays = nest.map_structure(lambda array, row: array.write(time, row), arrays, outputs)
         return time + 1, arrays, after, given, ended, lengths
 
     return body
+
+
+def _unless(finished: Any, old: Any, new: Any) -> Any:
+    """Return the old state of sequences that are finished, else the new one; an array or a number is new."""
+    is_whole = isinstance(new, sg.TensorArray) or new.shape.ndims == 0
+    return new if is_whole else where_rows(finished, old, new)
 
 
 def _shortened(leaf: Any, rows: Any) -> Any:

@@ -9,10 +9,11 @@ import staticgraph as sg
 from staticgraph.building import nest
 from staticgraph.building.operation_counts import constants
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.nn.rnn_step import swapped, where_rows
 
 _SWAPPED = 8  # operations of TensorFlow that change the order of batch and time
+_READ_NEXT = 12  # operations fewer that read a row in the loop
 _READ_ROWS = 20  # those of an array of rows, and of a row of zeros
 
 
@@ -114,7 +115,9 @@ class TrainingHelper(Helper):
     ) -> tuple[Any, Any, Any]:
         with sg.name_scope(name, "TrainingHelperNextInputs"):
             finished = time + 1 >= self.sequence_length
-            return finished, self._read(time + 1, finished), state
+            made = self._read(time + 1, finished)
+            count_more(finished.graph, -_READ_NEXT * len(nest.flatten(made)))
+            return finished, made, state
 
 
 class _Rows:
@@ -232,7 +235,8 @@ class GreedyEmbeddingHelper(Helper):
             raise misuse(ValueError, "start_tokens must be a vector")
         if self._end_token.shape.ndims != 0:
             raise misuse(ValueError, "end_token must be one number")
-        self.batch_size = self._start_tokens.shape[0].value or sg.size(self._start_tokens)
+        with counted_as(self._start_tokens.graph, 1):  # TensorFlow asks for a size that is known, too
+            self.batch_size = self._start_tokens.shape[0].value or sg.size(self._start_tokens)
         self._start_inputs = self._embedding_fn(self._start_tokens)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:

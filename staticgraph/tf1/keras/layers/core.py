@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.checks.arguments import function_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import core
 from staticgraph.layers.adapters import with_weights
@@ -121,7 +122,7 @@ class Dropout(core.Dropout, Layer):
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         shape = self._noise_shape(inputs)
-        training = K.learning_phase() if training is None else training
+        training = decided(K.learning_phase() if training is None else training)
         if isinstance(training, Tensor):
             return self._in_training(inputs, training, shape)
         return K.in_train_phase(

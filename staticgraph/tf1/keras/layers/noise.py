@@ -8,6 +8,7 @@ from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import identity
 from staticgraph.compiler.graph.recording.op_count import count_more
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.backend.values import random_normal, random_uniform
@@ -33,7 +34,7 @@ class _Noise(Layer):
         raise NotImplementedError
 
     def call(self, inputs: Any, training: Any = None) -> Any:
-        training = K.learning_phase() if training is None else training
+        training = decided(K.learning_phase() if training is None else training)
         if isinstance(training, Tensor):
             count_more(inputs.graph, _BRANCHES)
         return K.in_train_phase(lambda: self.disturbed(inputs), lambda: identity(inputs), training)

@@ -10,6 +10,7 @@ from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
 from staticgraph.compiler.graph.shapes import TensorShape, normalize_axes
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import normalization
 from staticgraph.layers.adapters import with_weights
@@ -82,8 +83,7 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
         self.built = True
 
     def call(self, inputs: Any, training: Any = None) -> Any:
-        training = K.learning_phase() if training is None else training
-        training = training if isinstance(training, Tensor) else bool(training)
+        training = decided(K.learning_phase() if training is None else training)
         if not self._is_plain:
             outputs = self._with_options(inputs, training)
             outputs.set_shape(inputs.shape)

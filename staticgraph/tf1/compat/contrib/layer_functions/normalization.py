@@ -9,6 +9,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.nn.normalization import standardized
 from staticgraph.state.initializers import Ones, Zeros
 from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
@@ -126,6 +127,7 @@ def group_norm(
         beta, gamma = made("beta", Zeros, center), made("gamma", Ones, scale)
         outputs = standardized(grouped, over, beta, gamma, epsilon)
         outputs = sg.reshape(outputs, sizes)
+        count_more(inputs.graph, 3 if inputs.shape.is_fully_defined() else 2)  # shapes, and parts of them
         outputs.set_shape(inputs.shape)
         outputs = outputs if activation_fn is None else activation_fn(outputs)
     return collect_named_outputs(outputs_collections, opened.name, outputs)
