@@ -156,7 +156,7 @@ def _gather(use: Use, params: Held, indices: Held, axis: Any, batch_dims: int) -
 
 
 def _indices(indices: Held) -> Any:
-    """Indices as most of ONNX's operators want them."""
+    """Cast indices to a type that most of ONNX's operators take."""
     return ops.cast(indices, dtype=int64)
 
 
