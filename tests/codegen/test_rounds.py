@@ -55,7 +55,7 @@ def region(rounds: int, is_open: bool = False) -> RegionSegment:
 
 
 def done(made: RegionSegment, n: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """How often each chunk was done, and the numbers of chunks that the pool was told."""
+    """Return the times that each chunk was done, and the numbers of chunks that the pool was told."""
     numbers = OpenNumbers(NUMBERS)
     code = step([made], BufferRef(POOL), BufferRef(PRIVATE), BufferRef(PRIVATE), numbers=numbers)
     library, seen = cpu_jit.load([counting().code, code], verify=True), list[int]()
