@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.abi import (
     BranchSegment,
@@ -52,9 +53,13 @@ from staticgraph.compiler.graph.sizes import (
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
+if TYPE_CHECKING:
+    from staticgraph.compiler.codegen.llvm.rounds import Rounds
+
 _LIMIT = 128  # instructions of a function
 _SEGMENTS = 64  # of a function
 _PHASES = 24  # of a function
+_REPEATED = 8  # phases of a region, some of which may be repeated
 _CHUNK = ("ptr %table", "i64 %phase", "i64 %chunk", "ptr %private")  # a chunk of a region
 _CHUNK_OPERANDS = ("ptr", "%table"), ("i64", "%phase"), ("i64", "%chunk"), ("ptr", "%private")
 _USUAL_OPERANDS = 32  # of an instruction: one with more counts as several
@@ -136,14 +141,14 @@ def _segments(
 def _segment(writer: StepFunction, segment: Segment, pool: BufferRef, stopping: _Stopping) -> None:
     private = writer.pointer(stopping.private)
     match segment:
-        case RegionSegment(phases, time=Size() as time) if segment.parallel and _is_short(segment):
+        case RegionSegment(time=Size() as time) if segment.parallel and _is_short(segment):
             # There are chunks for many rows. With few, they are not worth another thread.
             alone, shared, done = writer.label(), writer.label(), writer.label()
             little = writer.value(f"icmp slt i64 {writer.number(time)}, {int(CPU.region_ns)}")
             with writer.scope():
                 writer.branch_if(little, alone, shared)
                 writer.start(alone)
-                _in_order(writer, [w for parts in phases for part in parts for w in part.work], private)
+                _alone(writer, segment, private)
                 writer.branch(done)
                 writer.start(shared)
                 _run(writer, segment, pool, stopping)
@@ -152,7 +157,7 @@ def _segment(writer: StepFunction, segment: Segment, pool: BufferRef, stopping: 
         case RegionSegment() if segment.parallel:
             _run(writer, segment, pool, stopping)
         case RegionSegment(phases):
-            works: Sequence[Work] = [work for parts in phases for part in parts for work in part.work]
+            works: Sequence[Work] = _works(phases)
             if segment.watched:
                 works = _with_looks(writer, works, segment.cost, stopping)
             _in_order(writer, works, private)
@@ -186,6 +191,34 @@ def _is_short(region: RegionSegment) -> bool:
     return sum(_amount(work) for parts in region.phases for part in parts for work in part.work) <= _LIMIT
 
 
+def _alone(writer: StepFunction, region: RegionSegment, private: str) -> None:
+    """All phases of a region, done by one thread."""
+    first = 0
+    for rounds in _rounds(region):
+        _in_order(writer, _works(region.phases[first : rounds.start]), private)
+        round_ = StepFunction(writer.timer, writer.numbers)
+        round_.steps = rounds.steps
+        _in_order(round_, _works(region.phases[rounds.start : rounds.repeats.start]), "%private")
+        symbol = writer.define(round_, "ptr %table, ptr %private, i64 %round")
+        with writer.loop(0, rounds.count) as values:
+            writer.line(f"call void @{symbol}(ptr %table, ptr {private}, i64 {values.index})")
+        first = rounds.stop
+    _in_order(writer, _works(region.phases[first:]), private)
+
+
+def _rounds(region: RegionSegment) -> Sequence[Rounds]:
+    """The phases of a region that are repeated."""
+    if len(region.phases) < _REPEATED:
+        return ()
+    from staticgraph.compiler.codegen.llvm.rounds import rounds_of  # few regions have so many phases
+
+    return rounds_of(region)
+
+
+def _works(phases: Sequence[Sequence[PhaseWork]]) -> list[Work]:
+    return [work for parts in phases for part in parts for work in part.work]
+
+
 def _in_order(writer: StepFunction, works: Sequence[Work], private: str) -> None:
     """`works` from beginning to end, in functions of their own if they are many."""
     parts = _divided(works)
@@ -194,10 +227,10 @@ def _in_order(writer: StepFunction, works: Sequence[Work], private: str) -> None
             writer.work(work, private)
         return
     for some in parts:
-        part = StepFunction(writer.timer, writer.numbers)
+        part, taken, given = writer.inside()
         _in_order(part, some, "%private")
-        symbol = writer.define(part, "ptr %table, ptr %private")
-        writer.line(f"call void @{symbol}(ptr %table, ptr {private})")
+        symbol = writer.define(part, f"ptr %table, ptr %private{taken}")
+        writer.line(f"call void @{symbol}(ptr %table, ptr {private}{given})")
 
 
 def _divided(works: Sequence[Work]) -> list[list[Work]]:
@@ -240,9 +273,13 @@ def _run(writer: StepFunction, region: RegionSegment, pool: BufferRef, stopping:
         looks = 1 << max(0, int(math.log2(LOOK * sum(region.chunks) / region.cost)))
         watch, master = function.base(stopping.watch.slot), function.base(stopping.private.slot)
         skip_if_stopped(function, watch, master, region.committing, looks, stopping.clock)
-    _phases(function, region, range(len(region.phases)))
+    found = _rounds(region)
+    if found:
+        _in_rounds(function, region, found)
+    else:
+        _phases(function, region, range(len(region.phases)))
     work = writer.define(function, ", ".join(_CHUNK))
-    counts = _counts(writer, region, work)
+    counts = _counts(writer, region, work, found)
     cost, together = str(round(region.cost)), str(region.together)
     if region.time is not None:
         cost = writer.call("i64", "llvm.umax.i64", ("i64", writer.number(region.time)), ("i64", "1"))
@@ -258,23 +295,46 @@ def _run(writer: StepFunction, region: RegionSegment, pool: BufferRef, stopping:
         return_if_skipped(writer, writer.base(stopping.watch.slot))
 
 
-def _phases(writer: StepFunction, region: RegionSegment, numbers: range) -> None:
+def _in_rounds(writer: StepFunction, region: RegionSegment, found: Sequence[Rounds]) -> None:
+    """Write code that does a chunk of any phase, those of rounds once."""
+    place, round_ = "%phase", "0"
+    steps: dict[int, int] = {}
+    for rounds in found:
+        steps |= rounds.steps
+        after = writer.value(f"sub i64 %phase, {rounds.start}")
+        inside = writer.value(f"icmp ult i64 {after}, {rounds.stop - rounds.start}")
+        number = writer.value(f"udiv i64 {after}, {rounds.period}")
+        rest = writer.value(f"urem i64 {after}, {rounds.period}")
+        once = writer.value(f"add i64 {rest}, {rounds.start}")
+        place = writer.value(f"select i1 {inside}, i64 {once}, i64 {place}")
+        round_ = writer.value(f"select i1 {inside}, i64 {number}, i64 {round_}")
+    repeats = {n for rounds in found for n in rounds.repeats}
+    inner = StepFunction(writer.timer, writer.numbers)
+    inner.steps = steps
+    _phases(inner, region, [n for n in range(len(region.phases)) if n not in repeats])
+    symbol = writer.define(inner, ", ".join((*_CHUNK, "i64 %round")))
+    operands = f"ptr %table, i64 {place}, i64 %chunk, ptr %private, i64 {round_}"
+    writer.line(f"call void @{symbol}({operands})")
+
+
+def _phases(writer: StepFunction, region: RegionSegment, numbers: Sequence[int]) -> None:
     """Write code that does a chunk of one of these phases, in functions that are compiled on their own if the
     phases are many.
     """
     done = writer.label()
-    cases: list[tuple[str, range, Callable[[], object]]] = []
-    groups = [numbers] if len(numbers) <= _PHASES else [numbers[n : n + _PHASES] for n in numbers[::_PHASES]]
+    cases: list[tuple[str, Sequence[int], Callable[[], object]]] = []
+    groups = [numbers[n : n + _PHASES] for n in range(0, len(numbers), _PHASES)]
     for group in groups:
+        part, taken, given = writer.inside()
         if len(groups) > 1:
-            part = StepFunction(writer.timer, writer.numbers)
             _phases(part, region, group)
-            code = part.finish(_CHUNK)
-            cases.append((writer.label(), group, partial(writer.call_shared, code, *_CHUNK_OPERANDS)))
+            code = part.finish((*_CHUNK, *(("i64 %round",) if taken else ())))
+            operands = (*_CHUNK_OPERANDS, *((("i64", "%round"),) if given else ()))
+            cases.append((writer.label(), group, partial(writer.call_shared, code, *operands)))
             continue
         for n in group:
             symbol = _phase(writer, region.phases[n], region.small(n))
-            line = f"call void @{symbol}(ptr %table, i64 %chunk, ptr %private)"
+            line = f"call void @{symbol}(ptr %table, i64 %chunk, ptr %private{given})"
             cases.append((writer.label(), range(n, n + 1), partial(writer.line, line)))
     targets = " ".join(f"i64 {n}, label %{label}" for label, some, _ in cases for n in some)
     writer.line(f"switch i64 %phase, label %{done} [ {targets} ]")
@@ -290,7 +350,7 @@ def _is_little(writer: StepFunction, time: Size) -> str:
     return writer.value(f"icmp slt i64 {writer.number(time)}, {int(1000 * CPU.shared_ns)}")
 
 
-def _counts(writer: StepFunction, region: RegionSegment, work: str) -> str:
+def _counts(writer: StepFunction, region: RegionSegment, work: str, found: Sequence[Rounds]) -> str:
     """Return the address of the number of chunks of each phase: 1 if it turns out to be little work."""
     count = len(region.phases)
     small = [region.small(phase) for phase in range(count)]
@@ -301,7 +361,10 @@ def _counts(writer: StepFunction, region: RegionSegment, work: str) -> str:
         return f"@counts_{work}"
     with writer.at(0):
         counts = writer.value(f"alloca [{count} x i16], align 2")
+    repeats = {n for rounds in found for n in rounds.repeats}
     for phase, (time, chunks) in enumerate(zip(small, totals, strict=True)):
+        if phase in repeats:
+            continue
         number = writer.number(chunks)
         if isinstance(chunks, Size):
             number = writer.value(f"trunc i64 {number} to i16")
@@ -309,6 +372,15 @@ def _counts(writer: StepFunction, region: RegionSegment, work: str) -> str:
             number = writer.value(f"select i1 {_is_little(writer, time)}, i16 1, i16 {number}")
         place = writer.value(f"getelementptr i16, ptr {counts}, i64 {phase}")
         writer.line(f"store i16 {number}, ptr {place}, align 2")
+    for rounds in found:
+        # Each is that of the phase one round before.
+        with writer.loop(rounds.repeats.start, rounds.stop) as values:
+            before = writer.value(f"sub i64 {values.index}, {rounds.period}")
+            there, here = (
+                writer.value(f"getelementptr i16, ptr {counts}, i64 {n}") for n in (before, values.index)
+            )
+            number = writer.value(f"load i16, ptr {there}, align 2")
+            writer.line(f"store i16 {number}, ptr {here}, align 2")
     return counts
 
 
@@ -316,7 +388,7 @@ def _phase(writer: StepFunction, parts: Sequence[PhaseWork], time: Size | None =
     """Write the function that does one chunk of a phase; its symbol. If `time` turns out to be little, there
     is one chunk, which does all.
     """
-    function = StepFunction(writer.timer, writer.numbers)
+    function, taken, _ = writer.inside()
     with function.section():
         if time is None:
             _chunk(function, parts)
@@ -332,7 +404,7 @@ def _phase(writer: StepFunction, parts: Sequence[PhaseWork], time: Size | None =
             _chunk(function, parts)
             function.branch(done)
             function.start(done)
-    return writer.define(function, "ptr %table, i64 %chunk, ptr %private")
+    return writer.define(function, f"ptr %table, i64 %chunk, ptr %private{taken}")
 
 
 def _chunk(writer: StepFunction, parts: Sequence[PhaseWork]) -> None:
@@ -359,11 +431,11 @@ def _chunks(writer: StepFunction, part: PhaseWork, little: str) -> None:
     """One chunk of the only call of a phase, or all of them if there is `little` to do."""
     (call,) = part.work
     assert isinstance(call, KernelCall), call
-    operands, before = writer.operands(call, "%private"), call.phase.first
-    chunk = writer.value(f"add i64 %chunk, {before}") if before else "%chunk"
+    operands, before = writer.operands(call, "%private"), writer.first(call)
+    chunk = writer.value(f"add i64 %chunk, {before}") if before != "0" else "%chunk"
     after = writer.value(f"add i64 {chunk}, 1")
     start = writer.value(f"select i1 {little}, i64 {before}, i64 {chunk}")
-    stop = writer.value(f"select i1 {little}, i64 {writer.number(before + part.count)}, i64 {after}")
+    stop = writer.value(f"select i1 {little}, i64 {writer.after(call)}, i64 {after}")
     with writer.timed(call.times, lambda: "%private", "%chunk"), writer.loop(start, stop) as values:
         writer.call("void", call.phase.code.name, *operands, ("i64", values.index))
 
@@ -373,15 +445,16 @@ def _part(writer: StepFunction, part: PhaseWork, first: AnySize, inline: bool) -
     if part.chunks == 1 and inline:
         _in_order(writer, part.work, "%private")
     elif part.chunks == 1:
-        function = StepFunction(writer.timer, writer.numbers)
+        function, taken, given = writer.inside()
         _in_order(function, part.work, "%private")
-        symbol = writer.define(function, "ptr %table, ptr %private")
-        writer.line(f"call void @{symbol}(ptr %table, ptr %private)")
+        symbol = writer.define(function, f"ptr %table, ptr %private{taken}")
+        writer.line(f"call void @{symbol}(ptr %table, ptr %private{given})")
     else:
         (call,) = part.work
         assert isinstance(call, KernelCall), call
         chunk = "%chunk" if same(first, 0) else writer.value(f"sub i64 %chunk, {writer.number(first)}")
         operands = writer.operands(call, "%private")
         with writer.timed(call.times, lambda: "%private", chunk):
-            number = writer.value(f"add i64 {chunk}, {call.phase.first}") if call.phase.first else chunk
+            before = writer.first(call)
+            number = writer.value(f"add i64 {chunk}, {before}") if before != "0" else chunk
             writer.call("void", call.phase.code.name, *operands, ("i64", number))

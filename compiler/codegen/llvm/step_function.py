@@ -71,6 +71,7 @@ class StepFunction(Emitter):
         super().__init__()
         self.timer = timer
         self.computes = computes
+        self.steps: dict[int, int] | None = None  # see `Rounds`: of a function with the parameter %round
         self.numbers = OpenNumbers(0) if numbers is None else numbers
         self._bases: dict[int, str] = {}
         self._read: dict[Size, str] = {}  # open sizes
@@ -177,13 +178,34 @@ class StepFunction(Emitter):
         match work:
             case KernelCall(phase):
                 operands = self.operands(work, private)
+                first = self.first(work)
                 if phase.most == 1:
-                    self.call("void", phase.code.name, *operands, ("i64", str(phase.first)))
+                    self.call("void", phase.code.name, *operands, ("i64", first))
                     return
-                with self.loop(phase.first, self.number(phase.first + phase.chunks)) as values:
+                with self.loop(first, self.after(work)) as values:
                     self.call("void", phase.code.name, *operands, ("i64", values.index))
             case CopyCall(target, source, size):
                 self.copy(self.pointer(target), self.pointer(source), self.number(size))
+
+    def first(self, call: KernelCall) -> str:
+        """The number of the first chunk of a call: in a round, it depends on that."""
+        step = self.steps.get(id(call), 0) if self.steps else 0
+        if not step:
+            return str(call.phase.first)
+        return self.value(f"add i64 {self.value(f'mul i64 %round, {step}')}, {call.phase.first}")
+
+    def after(self, call: KernelCall) -> str:
+        """The number after that of the last chunk of a call."""
+        first = self.first(call)
+        if not first.startswith("%"):
+            return self.number(call.phase.first + call.phase.chunks)
+        return self.value(f"add i64 {first}, {self.number(call.phase.chunks)}")
+
+    def inside(self) -> tuple[StepFunction, str, str]:
+        """A function that this one is to call, and what it takes and is given besides if it is of a round."""
+        function = StepFunction(self.timer, self.numbers)
+        function.steps = self.steps
+        return (function, "", "") if self.steps is None else (function, ", i64 %round", ", i64 %round")
 
     def operands(self, call: KernelCall, private: str) -> list[tuple[str, str]]:
         """Return the arguments of a kernel, except the number of the chunk."""
