@@ -414,6 +414,16 @@ class Session(PartialRuns):
             hint = "a session takes the graph that is the default one when it is made: see Graph.as_default"
             raise misuse(EmptyGraphError, text, hint)
 
+    def list_devices(self) -> list[Any]:
+        """Return the devices of this machine that sessions can use, each with `name` and `device_type`.
+
+        >>> sg.Session().list_devices()[0].name
+        '/job:localhost/replica:0/task:0/device:CPU:0'
+        """
+        from staticgraph.runtime.gpu.listed_devices import listed_devices  # few programs ask
+
+        return [*listed_devices()]
+
     def close(self) -> None:
         """Free the programs and the values of variables. The session cannot run any more."""
         self.variables.close()

@@ -25,7 +25,9 @@ from _pytest.runner import runtestprotocol
 from hypothesis.internal.conjecture import providers
 
 from staticgraph.compiler.graph.graph import reset_default_graph
+from staticgraph.runtime.cpu import compile as compiling
 from staticgraph.runtime.cpu.disk import disk_cache as remembered
+from staticgraph.runtime.session import Session
 from tests import bounds, fast, interpreted, repetitions
 from tests.deadlines import Deadlines
 
@@ -205,6 +207,27 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = tempfile.mkdtemp(prefix="staticgraph-tests-", dir=_MEMORY if roomy else None)
     config.add_cleanup(functools.partial(shutil.rmtree, folder, ignore_errors=True))
     os.environ["SG_CACHE_DIR"] = os.path.join(folder, "objects")
+
+
+@pytest.fixture
+def sess() -> Iterator[Session]:
+    """A session of the test's own."""
+    with Session() as session:
+        yield session
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The steps that were compiled, in order."""
+    steps: list[Any] = []
+    compile_ = compiling.compile
+
+    def record(step: Any, *rest: Any, **named: Any) -> Any:
+        steps.append(step)
+        return compile_(step, *rest, **named)
+
+    monkeypatch.setattr(compiling, "compile", record)
+    return steps
 
 
 @pytest.fixture(autouse=True, scope="session")

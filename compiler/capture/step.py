@@ -167,7 +167,7 @@ class Step:
     reports: tuple[Report, ...] = field(default=(), repr=False, compare=False)  # of its capture's stages
 
     def at(self, values: Mapping[str, int]) -> Self:
-        """The same step for values of the open sizes, as far as a run looks at it."""
+        """Return the step for values of the open sizes, as far as a run looks at it."""
         if not is_open(self.advances):
             return self
         return replace(self, advances=tuple(evaluate(n, values) for n in self.advances))

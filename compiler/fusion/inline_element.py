@@ -289,8 +289,11 @@ def reads(template: Template, at: Position) -> list[tuple[int, Position]] | None
 
 
 def _bound(template: Template) -> tuple[tuple[Index, ...], dict[Expr, int], list[Expr] | None]:
-    """The axes of reductions, in order of appearance; loads of elements of inputs, with their numbers; and
-    the expressions of which their positions consist, None if these have loads in them.
+    """Find the parts of a template that an instance replaces.
+
+    Returns:
+        The axes of reductions, in order of appearance; loads of elements of inputs, with their numbers; and
+        the expressions of which their positions consist, None if these have loads in them.
     """
     known = template.value.known
     if "bound" not in known:

@@ -283,6 +283,11 @@ class Dimension:
     def __rfloordiv__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: b // a)
 
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """ValueError if both sizes are known and differ."""
+        if not self.is_compatible_with(other):
+            raise misuse(ValueError, f"dimensions {self} and {other} are not compatible")
+
     def _compare(self, other: Any, function: Any) -> bool | None:
         other = other.value if isinstance(other, Dimension) else other
         return None if self.value is None or other is None else function(self.value, other)
@@ -386,6 +391,13 @@ class TensorShape:
     def merge_with(self, other: Any) -> TensorShape:
         self.assert_is_compatible_with(other)
         return TensorShape(merge(self.shape, as_shape(other)))
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """Return the sizes that both shapes have, unknown where they differ."""
+        theirs = as_shape(other)
+        if self.shape is None or theirs is None or len(self.shape) != len(theirs):
+            return TensorShape(None)
+        return TensorShape([a if a == b else None for a, b in zip(self.shape, theirs, strict=True)])
 
     def concatenate(self, other: Any) -> TensorShape:
         tail = as_shape(other)

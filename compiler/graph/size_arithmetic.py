@@ -19,6 +19,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.size_contexts import current_answer
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, terms_of
 
 _MOST_DEGREE = 6  # of a product of sizes: one of more is a power
@@ -114,10 +115,11 @@ MEANINGS: Mapping[str, Callable[..., Any]] = {
 
 
 def _wraps(size: AnySize, dtype: DType) -> bool:
-    """Return True if numbers of a dtype are taken to wrap around where a size is exact.
+    """Return True if numbers of a dtype may wrap around where a size is exact.
 
-    As in `n * 1103515245 + 12345` of int32, a random number. Sums of products of sizes, such as `n * 64`, are
-    taken to be sizes, although these are not proven to be small. So are not numbers of less than 32 bits.
+    Numbers such as `n * 1103515245 + 12345` of int32, and those of less than 32 bits, are taken for no sizes.
+    `n * 64` is a size if it fits in the run at hand, which is a guard then. In a program for all sizes, which
+    is made without a run, it is taken to fit.
     """
     least, most = bounds(size)
     if dtype.min <= least and most <= dtype.max:
@@ -125,7 +127,11 @@ def _wraps(size: AnySize, dtype: DType) -> bool:
     if dtype.size < 4 or (least < 0 and dtype.min == 0):
         return True
     most_factor = int(dtype.max) >> _ROOM
-    return any(abs(f) > most_factor or len(m) > _MOST_DEGREE for m, f in terms_of(size).items())
+    if any(abs(f) > most_factor or len(m) > _MOST_DEGREE for m, f in terms_of(size).items()):
+        return True
+    if current_answer() is None:
+        return False
+    return not (size >= int(dtype.min) and size <= int(dtype.max))
 
 
 def of_sizes(op: OpDef, values: Sequence[np.ndarray], attrs: Mapping[str, Any], dtype: DType) -> Any:

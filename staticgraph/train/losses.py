@@ -228,13 +228,20 @@ def get_total_loss(
 
 
 def _pair(
-    labels: Any, predictions: Any, names: tuple[str, str] = ("labels", "predictions")
+    labels: Any,
+    predictions: Any,
+    names: tuple[str, str] = ("labels", "predictions"),
+    wide: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """Both as floating tensors, of compatible shapes: ShapeError otherwise."""
+    """Both as floating tensors, of compatible shapes: ShapeError otherwise.
+
+    If `wide`, numbers of 16 bits become float32, and so does the loss: float16 has no square of 256.
+    """
     for value, name in ((labels, names[0]), (predictions, names[1])):
         if value is None:
             raise misuse(ValueError, f"{name} must not be None")
     second = _floating(convert_to_tensor(predictions))
+    second = widened(second) if wide else second
     first = convert_to_tensor(labels)
     first = first if first.dtype is second.dtype else ops.cast(first, dtype=second.dtype)
     if not first.shape.is_compatible_with(second.shape):
@@ -249,13 +256,14 @@ def _floating(x: Tensor) -> Tensor:
     return x if x.dtype.is_floating else ops.cast(x, dtype=float32)
 
 
-def _loss(scope: str) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
+def _loss(scope: str, wide: bool = True) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
     """Make the losses of single elements, of two tensors and options, one that is weighted and collected.
 
     The function gets the two as floating tensors of one shape. Its options come after `weights`.
 
     Args:
         scope: The default of the name.
+        wide: True if the loss of numbers of 16 bits is float32, as in TensorFlow.
     """
 
     def decorate(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -271,7 +279,7 @@ def _loss(scope: str) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]
             labels, predictions, weights = (given.pop(name) for name in (*names, "weights"))
             opened, *collected = (given.pop(parameter.name) for parameter in further)
             with name_scope(opened, scope, [predictions, labels, weights]) as inner:
-                losses = function(*_pair(labels, predictions, names), **given)
+                losses = function(*_pair(labels, predictions, names, wide), **given)
                 return compute_weighted_loss(losses, weights, inner, *collected)
 
         weighted.__signature__ = signature  # type: ignore[attr-defined]
@@ -387,7 +395,7 @@ def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
     return ops.squared_difference(predictions, labels)
 
 
-@_loss("sigmoid_cross_entropy_loss")
+@_loss("sigmoid_cross_entropy_loss", wide=False)
 def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, label_smoothing: float = 0) -> Tensor:
     """Weighted mean of `sigmoid_cross_entropy_with_logits`;
     `label_smoothing` moves labels towards one half.
@@ -398,7 +406,7 @@ def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, label_smoothing:
     return nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits, name="xentropy")
 
 
-@_loss("softmax_cross_entropy_loss")
+@_loss("softmax_cross_entropy_loss", wide=False)
 def softmax_cross_entropy(onehot_labels: Any, logits: Any, label_smoothing: float = 0) -> Tensor:
     """Weighted mean of the cross entropy between `onehot_labels`
     and `softmax(logits)`, both of shape [batch, classes].

@@ -51,6 +51,16 @@ def test_products_of_64_bits():
     assert found == [5, [5.0]]
 
 
+def test_a_power_fits_or_is_another_program():
+    """2000**3 wraps around in int32, 1290**3 does not: TensorFlow's numbers are those of the dtype."""
+    n = sg.placeholder(sg.int32, [])
+    rows = sg.fill([sg.floormod(n * n * n, 5)], 1.0) * 2.0
+    with sg.Session() as session:
+        for number, wanted in ((3, 2), (1290, 0), (2000, 3), (65536, 0), (1300, 4), (7, 3)):
+            assert session.run(rows, {n: number}).shape == (wanted,), number
+        assert len(session.compiles) <= 3
+
+
 def test_usual_sizes_are_one_program():
     x = sg.placeholder(sg.float32, [None, None, 3])
     count = sg.shape(x)[0] * sg.shape(x)[1] * 3 * 512

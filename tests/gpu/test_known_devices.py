@@ -11,7 +11,7 @@ from staticgraph.runtime.gpu.cuda import present
 from staticgraph.runtime.gpu.cuda.driver import Card
 from staticgraph.runtime.gpu.cuda.present import CudaSystem
 from staticgraph.tf1 import keras
-from staticgraph.tf1.compat.legacy.devices import list_local_devices
+from staticgraph.tf1.compat.devices.local_devices import list_local_devices
 from staticgraph.tf1.compat.legacy.testing import (
     gpu_device_name,
     is_built_with_cuda,

@@ -124,7 +124,7 @@ def store_at(printer: ExprPrinter, address: Address, site: Site, value: str, mas
         scatter(site, value, address.base.text, *lane_steps(printer, address, site.lanes), mask)
 
 
-def load_of_pairs(site: Site, pointer: str, parity: int, mask: str | None = None) -> str:
+def load_of_pairs(site: Site, pointer: str, parity: int, mask: str | None) -> str:
     """The first (0) or the second (1) element of each of the pairs, one pair per lane.
 
     `pointer` is the address of such an element of the first lane.
@@ -136,7 +136,7 @@ def load_of_pairs(site: Site, pointer: str, parity: int, mask: str | None = None
     return _lanes_of(pairs, both, [2 * lane + parity for lane in range(site.lanes)])
 
 
-def load_backwards(site: Site, pointer: str, parity: int | None, mask: str | None = None) -> str:
+def load_backwards(site: Site, pointer: str, parity: int | None, mask: str | None) -> str:
     """Elements, or one of each of the pairs as above, of which each lane has the one before the last lane's.
 
     `pointer` is the address of that of the first lane.
@@ -155,7 +155,7 @@ def _lanes_of(site: Site, value: str, lanes: list[int]) -> str:
     return site.emitter.shuffle(site.type, lanes, value)
 
 
-def store_together(site: Site, values: list[str], pointer: str, mask: str | None = None) -> None:
+def store_together(site: Site, values: list[str], pointer: str, mask: str | None) -> None:
     """Write the elements that each lane has, one of each of `values`, side by side from `pointer` on.
 
     There are as many as a power of two, which takes that many steps: in each, two vectors are interleaved.

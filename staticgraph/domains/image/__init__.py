@@ -8,6 +8,7 @@ from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.domains.image.augment import *
 from staticgraph.domains.image.boxes import *
 from staticgraph.domains.image.color import *
+from staticgraph.domains.image.combined_suppression import *
 from staticgraph.domains.image.files import *
 from staticgraph.domains.image.geometry import *
 from staticgraph.domains.image.glimpse import *

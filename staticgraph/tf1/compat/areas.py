@@ -5,17 +5,20 @@ from collections.abc import Iterator
 from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.nn import fake_quantization
 from staticgraph.tf1.compat import contrib_names, internal_names, message_names, old_names
+from staticgraph.tf1.compat.devices import device_spec
 from staticgraph.tf1.compat.legacy import (
     app,
     benchmark,
     build,
     errors,
+    flag_groups,
     flags,
     functions,
     gfile,
     gradient_checker,
     logging,
     old_summaries,
+    resource_loader,
     string_split,
     strings,
     testing,
@@ -47,17 +50,24 @@ _VERSION = ("VERSION", "GIT_VERSION", "COMPILER_VERSION", "GRAPH_DEF_VERSION")
 TREE = Tree(
     {path: Area((path,)) for path in _SAME.split()}
     | {
-        "": Area(("", build, functions, old_summaries, string_split), old_names.ROOT | message_names.ROOT),
+        "": Area(
+            ("", build, device_spec, functions, old_summaries, string_split),
+            old_names.ROOT | message_names.ROOT,
+        ),
         "app": Area((app,)),
-        "app.flags": Area((flags,)),
-        "compat": Area((strings,)),
+        "app.flags": Area((flags, flag_groups)),
+        "compat": Area((strings,), old_names.COMPAT),
         "compat.v1": Area(areas=("",)),
+        "config": Area(names=old_names.CONFIG),
+        "config.experimental": Area(names=old_names.CONFIG_EXPERIMENTAL),
+        "config.optimizer": Area(names=old_names.CONFIG_OPTIMIZER),
+        "config.threading": Area(names=old_names.CONFIG_THREADING),
         "distribute.experimental": Area((experimental,)),
         "dtypes": Area(names=old_names.DTYPES),
         "errors": Area(("errors", errors)),
         "estimator": Area(("estimator",), old_names.ESTIMATOR),
         "estimator.tpu": Area(areas=("contrib.tpu",)),
-        "flags": Area((flags,)),
+        "flags": Area((flags, flag_groups)),
         "gfile": Area((gfile,)),
         "initializers": Area(("initializers",), old_names.INITIALIZERS),
         "io": Area(("io",), old_names.IO),
@@ -71,6 +81,7 @@ TREE = Tree(
         "nn.seq2seq": Area(areas=("contrib.legacy_seq2seq",)),
         "quantization": Area((fake_quantization,)),
         "random": Area(("random",), old_names.RANDOM),
+        "resource_loader": Area((resource_loader,)),
         "sysconfig": Area(names={name: name for name in _FLAGS}),
         "test": Area((testing, benchmark, gradient_checker)),
         "train": Area(("train",), old_names.TRAIN | message_names.TRAIN),

@@ -19,7 +19,8 @@ from staticgraph.tf1.compat.contrib.learn import estimators, experiment, models,
 from staticgraph.tf1.compat.contrib.metrics import streaming
 from staticgraph.tf1.compat.contrib.optimizers import external, optimize_loss, rules, wrappers
 from staticgraph.tf1.compat.contrib.training import loops, slim_learning, train_op
-from staticgraph.tf1.compat.legacy import accelerators, csv_data, mnist, projector
+from staticgraph.tf1.compat.devices import accelerators
+from staticgraph.tf1.compat.legacy import csv_data, mnist, projector
 from staticgraph.tf1.compat.namespace import Area
 from staticgraph.tf1.compat.rnn import (
     attention_mechanisms,

@@ -8,15 +8,16 @@ import contextlib
 import inspect
 
 from staticgraph.tf1 import timeline
+from staticgraph.tf1.compat.devices import device_settings, device_spec, local_devices
 from staticgraph.tf1.compat.legacy import (
     conditions,
     decorators,
-    devices,
     file_contents,
     gradient_checker,
     logging,
     mnist,
     mnist_model,
+    resource_loader,
     strings,
     tensor_shapes,
     test_util,
@@ -106,8 +107,11 @@ AREAS = {
     for package, areas, modules in _MODULES
     for module in modules.split()
 } | {
-    "python.client.device_lib": Area((devices,)),
+    "python.client.device_lib": Area((local_devices,)),
     "python.client.timeline": Area((timeline,)),
+    "python.framework.config": Area((device_settings,)),
+    "python.framework.device": Area((device_spec,)),
+    "python.platform.resource_loader": Area((resource_loader,)),
     "python.framework.function": Area((".building.defun",), areas=("",)),
     "python.framework.tensor_spec": Area((".building.type_specs",)),
     "python.framework.type_spec": Area((".building.type_specs",)),

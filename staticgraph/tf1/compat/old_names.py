@@ -27,6 +27,10 @@ ROOT = {
     # other spellings of 1.15
     "CriticalSection": "python.ops.critical_section_ops.CriticalSection",
     "OpError": "errors.OpError",
+    "get_logger": "logging.get_logger",
+    "guarantee_const": "identity",
+    "matrix_square_root": "linalg.sqrtm",
+    "vectorized_map": "map_fn",
     "TFRecordReader": "io.TFRecordReader",
     "initialize_all_tables": "tables_initializer",
     "fft": "signal.fft",
@@ -152,4 +156,27 @@ FILE_IO = {
     "rename": "gfile.Rename",
     "stat": "gfile.Stat",
     "walk": "gfile.Walk",
+}
+
+
+# Functions of TensorFlow's `python.framework.config`, under shorter names.
+_SETTINGS = "python.framework.config"
+COMPAT = {name: name for name in ("dimension_at_index", "dimension_value")}
+CONFIG = {name: f"{_SETTINGS}.{name}" for name in ("get_soft_device_placement", "set_soft_device_placement")}
+_DEVICES = """
+    VirtualDeviceConfiguration get_memory_growth get_virtual_device_configuration get_visible_devices
+    list_logical_devices list_physical_devices set_memory_growth set_virtual_device_configuration
+    set_visible_devices
+"""
+CONFIG_EXPERIMENTAL = {name: f"{_SETTINGS}.{name}" for name in _DEVICES.split()}
+CONFIG_OPTIMIZER = {
+    f"{verb}_{what}": f"{_SETTINGS}.{verb}_optimizer_{what}"
+    for verb in ("get", "set")
+    for what in ("experimental_options", "jit")
+}
+CONFIG_THREADING = {
+    name: f"{_SETTINGS}.{name}"
+    for name in (
+        f"{verb}_{kind}_op_parallelism_threads" for verb in ("get", "set") for kind in ("inter", "intra")
+    )
 }

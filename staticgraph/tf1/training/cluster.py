@@ -9,6 +9,7 @@ work, and an optimizer by itself, whose updates would come at any time, is refus
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
 from typing import Any, ClassVar
 
 from staticgraph.compiler.graph.errors import FailedPreconditionError, UnimplementedError, misuse
@@ -62,6 +63,13 @@ class ClusterSpec:
             job: list(tasks.values()) if list(tasks) == list(range(len(tasks))) else dict(tasks)
             for job, tasks in self._jobs.items()
         }
+
+    def as_cluster_def(self) -> Any:
+        """Return the jobs and their tasks as a message."""
+        from staticgraph.formats.tf.messages import config  # few programs ask
+
+        jobs = [config.JobDef(name=job, tasks=dict(tasks)) for job, tasks in sorted(self._jobs.items())]
+        return config.ClusterDef(job=jobs)
 
     def num_tasks(self, job_name: str) -> int:
         """Return the number of tasks of a job.
@@ -232,16 +240,17 @@ def replica_device_setter(
 ) -> Callable[[Any], str] | None:
     """Return a function for `device()` that puts variables on parameter servers, None without servers.
 
-    Every operation runs in this process, so the function asks for `worker_device` in all cases.
+    Every operation runs in this process: the names of devices only say where it would run in TensorFlow.
 
     Args:
         ps_tasks: The number of parameter servers. None is returned if it is 0.
         ps_device: The device of the servers. The job in it is looked up in `cluster`.
-        worker_device: The device that all operations ask for.
-        merge_devices: Ignored.
+        worker_device: The device of all other operations.
+        merge_devices: Ignored: parts that a name lacks are always taken from the other one.
         cluster: The cluster, as for `ClusterSpec`. If given, it tells the number of servers.
-        ps_ops: Ignored.
-        ps_strategy: Ignored, but must be a function or None.
+        ps_ops: Types of the operations that servers have. Default: those of variables and tables.
+        ps_strategy: Function of an operation that returns the number of its server. Default: one server after
+            the other.
 
     Returns:
         A function of an operation that returns a device, or None.
@@ -254,4 +263,44 @@ def replica_device_setter(
         ps_tasks = spec.num_tasks(job) if job in spec.jobs else 0
     if ps_strategy is not None and not callable(ps_strategy):
         raise misuse(TypeError, f"ps_strategy must be a function, not {ps_strategy!r}")
-    return (lambda op: worker_device) if ps_tasks else None
+    if not ps_tasks:
+        return None
+    kinds, turns = set(_ON_SERVERS if ps_ops is None else ps_ops), cycle(range(ps_tasks))
+    strategy = ps_strategy or (lambda op: next(turns))
+
+    def chosen(op: Any) -> str:
+        if op.type not in kinds:
+            return _merged(worker_device, op.device)
+        job, own = (dict(_parts(text)).get("job") for text in (ps_device, op.device))
+        is_elsewhere = not job or (own is not None and own != job)
+        return _merged(ps_device if is_elsewhere else f"{ps_device}/task:{strategy(op)}", op.device)
+
+    return chosen
+
+
+# Types of operations that parameter servers have.
+_ON_SERVERS = {
+    "AutoReloadVariable",
+    "MutableDenseHashTable",
+    "MutableDenseHashTableV2",
+    "MutableHashTable",
+    "MutableHashTableOfTensors",
+    "MutableHashTableOfTensorsV2",
+    "MutableHashTableV2",
+    "VarHandleOp",
+    "Variable",
+    "VariableV2",
+}
+
+
+def _parts(device: str | None) -> list[tuple[str, str]]:
+    """Return the parts of a device's name, such as ("job", "ps")."""
+    pairs = (part.partition(":") for part in (device or "").split("/") if part)
+    return [(name, value) for name, _, value in pairs]
+
+
+def _merged(device: str | None, own: str | None) -> str:
+    """Return a device's name, in which the parts of `own` come first."""
+    parts = {**dict(_parts(device)), **dict(_parts(own))}
+    order = ["job", "replica", "task", *parts]
+    return "".join(f"/{name}:{parts.pop(name)}" for name in order if name in parts)

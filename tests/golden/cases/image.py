@@ -1,6 +1,6 @@
 """Images: resized, cropped, turned, recoloured, compared, and changed at random."""
 
-from tests.golden.draws import distinct, given, ints, real
+from tests.golden.draws import distinct, given, ints, positive, real
 from tests.golden.runner import answer, error, runs, shape, value
 
 IMAGE = real(5, 6, 3, low=0.05, high=0.95)
@@ -227,4 +227,12 @@ CASES = [
         ("resize to three sizes", lambda tf: tf.image.resize_images(tf.zeros([4, 4, 3]), [2, 2, 2])),
         ("convert to strings", lambda tf: tf.image.convert_image_dtype(tf.zeros([4, 4, 3]), tf.string)),
     )],
+    [value("combined_non_max_suppression of %d kinds of boxes, %s" % (each, sorted(options.items())),
+           lambda tf, boxes, scores, options=options: list(tf.image.combined_non_max_suppression(
+               tf.concat([boxes[..., :2], boxes[..., :2] + boxes[..., 2:] / 2.0], -1), scores, 3, **options)),
+           positive(2, 12, each, 4), distinct(2, 12, 3), grad=False, dtypes=("float32",))
+     for each in (1, 3)
+     for options in ({"max_total_size": 6, "iou_threshold": 0.3, "score_threshold": 4.0},
+                     {"max_total_size": 20, "clip_boxes": False},
+                     {"max_total_size": 20, "pad_per_class": True, "score_threshold": 100.0})],
 ]

@@ -80,6 +80,17 @@ STATISTICS = {
 }
 
 
+def shared(first, second):
+    """The sizes of two queues of one name."""
+
+    def build(tf):
+        return [getattr(tf, kind)(*args, shared_name="q").size() for kind, *args in (first, second)]
+
+    return build
+
+
+QUEUE = ("FIFOQueue", 3, "int32", [()])
+
 CASES = [
     [error("%s at %s, %s" % (name, value, kind), density(make, value, kind))
      for name, (make, values) in DENSITIES.items() for value in values for kind in ("known", "fed")],
@@ -102,4 +113,14 @@ CASES = [
                tf.ones(shape), tf.ones(shape[-1:]), diagonals_format=form))
      for shape, form in (((3, 4), "compact"), ((4, 4), "compact"), ((2, 4), "compact"), ((4,), "compact"),
                          ((3, 4), "matrix"), ((4, 4), "other"))],
+    [error("shared queue with another %s" % what, shared(one, other)) for what, one, other in (
+        ("name of its operation", QUEUE, QUEUE),
+        ("capacity", QUEUE, ("FIFOQueue", 4, "int32", [()])),
+        ("dtype", QUEUE, ("FIFOQueue", 3, "float32", [()])),
+        ("shape", QUEUE, ("FIFOQueue", 3, "int32", [(2,)])),
+        ("number of known shapes", QUEUE, ("FIFOQueue", 3, "int32")),
+        ("kind", QUEUE, ("PaddingFIFOQueue", 3, "int32", [()])),
+        ("least size", ("RandomShuffleQueue", 3, 0, "int32"), ("RandomShuffleQueue", 3, 1, "int32")),
+        ("dtype of elements", ("PriorityQueue", 3, "int32", [()]), ("PriorityQueue", 3, "int64", [()])),
+    )],
 ]  # fmt: skip

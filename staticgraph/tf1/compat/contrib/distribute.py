@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from staticgraph.formats.tf.log import log
-from staticgraph.tf1.compat.legacy.accelerators import TPUClusterResolver
+from staticgraph.tf1.compat.devices.accelerators import TPUClusterResolver
 from staticgraph.tf1.distribute import mirrored, strategy, workers
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.formats.tf.log import log
-from staticgraph.tf1.compat.legacy.accelerators import TPUConfig
+from staticgraph.tf1.compat.devices.accelerators import TPUConfig
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 from staticgraph.tf1.estimator.user_functions import call_input_fn, call_model_fn, parameters
 
@@ -59,7 +59,7 @@ class TPUEstimatorSpec(NamedTuple):
     prediction_hooks: Any = None
 
     def as_estimator_spec(self) -> EstimatorSpec:
-        """The same as an `EstimatorSpec`."""
+        """Return the `EstimatorSpec` of the same fields."""
         beside = [] if self.host_call is None else [_Beside(_applied(self.host_call))]
         return EstimatorSpec(
             self.mode,

@@ -188,6 +188,14 @@ class FlagValues:
         if self._parsed:  # declared late: the command line has been read without it
             self._parse_flags()
 
+    def alias(self, name: str, original_name: str) -> None:
+        """Let a flag have a second name. DuplicateFlagError if the name is taken."""
+        if name in self._flags:
+            raise misuse(DuplicateFlagError, f"the flag {name!r} is declared twice")
+        self._flags[name] = self[original_name]
+        if self._parsed:
+            self._parse_flags()
+
     def flag_values_dict(self) -> dict[str, Any]:
         """Name to value of all flags."""
         return {name: getattr(self, name) for name in self}

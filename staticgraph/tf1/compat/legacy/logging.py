@@ -18,6 +18,7 @@ __all__ = [
     "error",
     "fatal",
     "flush",
+    "get_logger",
     "get_verbosity",
     "info",
     "log",

@@ -15,7 +15,12 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import GraphError, OpError
 from staticgraph.formats.tf.messages.text_format import Merge, MessageToString
-from staticgraph.tf1.compat.legacy.devices import capability, cupy_packages, list_local_devices, usable_cards
+from staticgraph.tf1.compat.devices.local_devices import (
+    capability,
+    cupy_packages,
+    list_local_devices,
+    usable_cards,
+)
 
 __all__ = [
     "TestCase",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -97,7 +96,7 @@ def dynamic_decode(
             return going_on if limit is None else sg.logical_and(time < limit, going_on)
 
         rows: Any = limit
-        seeds: Sequence[int] = ()
+        seeds: list[int] = []
         if rows is None:  # the loop that counts has a variable more, and arrays of its own
             count_more(finished.graph, -_COUNTING - 2 * len(nest.flatten(decoder.output_dtype)))
             rows, seeds = count_rounds(going, body, carried, hint="give maximum_iterations")

@@ -26,7 +26,7 @@ class Device:
 def list_local_devices(session_config: Any = None) -> list[Device]:
     """The devices of this machine that a session can use, with this ConfigProto.
 
-    >>> from staticgraph.tf1.compat.legacy.devices import list_local_devices
+    >>> from staticgraph.tf1.compat.devices.local_devices import list_local_devices
     >>> list_local_devices()[0].name
     '/device:CPU:0'
     """

@@ -1,0 +1,1 @@
+"""Devices: those of this machine, their names, and `tf.config`."""
