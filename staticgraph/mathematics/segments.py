@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from staticgraph.arrays.casts import for_sums, of_dtype, widened
-from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.framework import checked, control_dependencies, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.operation_counts import constants, counts_as
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float64, int32, int64
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_max, reduce_prod
 
@@ -143,6 +146,20 @@ def histogram_fixed_width_bins(
         return ops.cast(ops.minimum(ops.maximum(number, 0.0), last), dtype=as_dtype(dtype))
 
 
+def _ascending(limits: Tensor) -> Tensor:
+    """Return a range, which is an error, or one of the run, if its lower end is not below the upper one."""
+    text = "value_range must be [lower, upper] with lower < upper, and is "
+    known = static_value(limits)
+    if known is None:
+        holds = limits[0] < limits[1]
+        with control_dependencies([ops.assert_true(holds, [limits], shown=(text, None))]):
+            return ops.identity(limits)
+    ends = np.ravel(known).tolist()
+    if len(ends) == 2 and not ends[0] < ends[1]:  # others are refused where they are used
+        raise misuse(ValueError, f"{text}{ends}")
+    return limits
+
+
 @counts_as(1, "values", "value_range", "nbins")
 def histogram_fixed_width(
     values: Any, value_range: Any, nbins: Any = 100, dtype: Any = int32, name: str | None = None
@@ -159,11 +176,17 @@ def histogram_fixed_width(
     Returns:
         A vector of `nbins` counts.
 
+    Raises:
+        ValueError: The lower end of the range is not below the upper one.
+        InvalidArgumentError: A run finds that out.
+
     >>> import staticgraph as sg
     >>> sg.histogram_fixed_width([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0], [0.0, 5.0], nbins=5).shape.as_list()
     [5]
     """
     with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]):
+        values = convert_to_tensor(values, name="values")
+        value_range = _ascending(convert_to_tensor(value_range, dtype=values.dtype, name="value_range"))
         bins = ops.reshape(histogram_fixed_width_bins(values, value_range, nbins), shape=[-1])
         ones = ops.ones_like(ops.cast(bins, dtype=as_dtype(dtype)))
         return ops.unsorted_segment_sum(ones, bins, nbins)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from staticgraph.arrays.array_ops import expand_dims, shape, transpose
+from staticgraph.arrays.array_ops import expand_dims, reshape, shape, transpose
 from staticgraph.building import nest
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int32
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.recording.op_count import counted_as, uncounted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.state.layer import Layer
@@ -84,7 +84,10 @@ def dtype_of(dtype: Any, state: Any) -> DType:
 
 
 def lengths_of(sequence_length: Any, batch_size: Any) -> Tensor | None:
-    """The lengths of the sequences of a batch, as int32. ValueError for another shape than [batch]."""
+    """The lengths of the sequences of a batch, as int32.
+
+    Another shape than [batch] is a ValueError, or an error of the run that finds it out.
+    """
     if sequence_length is None:
         return None
     lengths = convert_to_tensor(sequence_length, name="sequence_length")
@@ -93,6 +96,9 @@ def lengths_of(sequence_length: Any, batch_size: Any) -> Tensor | None:
         wanted = "?" if batch is None else batch
         text = f"sequence_length must be a vector with a number for each sequence, of shape ({wanted},)"
         raise misuse(ValueError, f"{text}, not {lengths.shape}")
+    if batch is None or not lengths.type.is_static:
+        with uncounted(lengths.graph):
+            lengths = reshape(lengths, [batch_size], name="CheckSeqLen")
     return lengths if lengths.dtype is int32 else ops.cast(lengths, dtype=int32)
 
 

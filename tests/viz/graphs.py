@@ -25,8 +25,8 @@ def training() -> list:
 
 
 def scaled_training() -> list:
-    """The same of a tenth of the layer: rules make a product of the quotient."""
-    return _trained(layer() / 10.0)
+    """The same of an eighth of the layer: rules make a product of the quotient."""
+    return _trained(layer() / 8.0)
 
 
 def _trained(y: sg.Tensor) -> list:

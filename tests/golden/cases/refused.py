@@ -89,6 +89,25 @@ def shared(first, second):
     return build
 
 
+def recurrent(lengths, kind):
+    def build(tf):
+        with_steps = tf.ones([2, 3, 2])
+        inputs = with_steps if kind == "known" else tf.placeholder_with_default(with_steps, [None, None, 2])
+        cell = tf.nn.rnn_cell.BasicRNNCell(2)
+        made = tf.constant(lengths) if kind == "known" else fed(tf, lengths, "int32")
+        outputs, _ = tf.nn.dynamic_rnn(cell, inputs, made, dtype=tf.float32)
+        checked(tf, outputs)
+
+    return build
+
+
+def checked(tf, outputs):
+    """Runs outputs after variables have values."""
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(outputs)
+
+
 QUEUE = ("FIFOQueue", 3, "int32", [()])
 
 CASES = [
@@ -123,4 +142,10 @@ CASES = [
         ("least size", ("RandomShuffleQueue", 3, 0, "int32"), ("RandomShuffleQueue", 3, 1, "int32")),
         ("dtype of elements", ("PriorityQueue", 3, "int32", [()]), ("PriorityQueue", 3, "int64", [()])),
     )],
+    [error("dynamic_rnn of lengths %s, %s" % (lengths, kind), recurrent(lengths, kind))
+     for lengths in ([1, 3], [1], [1, 2, 3]) for kind in ("known", "fed")],
+    [error("histogram over %s, %s" % (limits, kind),
+           lambda tf, limits=limits, kind=kind: tf.histogram_fixed_width(
+               [1.0], tf.reshape(of_kinds(tf)[kind](np.float32(limits)), [2]), nbins=4))
+     for limits in ([0, 2], [2, 1], [1, 1]) for kind in ("known", "fed")],
 ]  # fmt: skip
