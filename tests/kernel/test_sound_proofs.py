@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, at_most, 
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Local, Scalar
 from staticgraph.compiler.kernel.indices.affine import bounds, linear
-from staticgraph.compiler.kernel.indices.extremes import apart, span
+from staticgraph.compiler.kernel.indices.extremes import apart, extremes, span
 from staticgraph.compiler.kernel.indices.facts import Facts
 from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Stmt, Store, Update
@@ -229,3 +229,28 @@ def test_remainders_of_what_is_not_known():
     for by in (b, Const(-3, int64), Const(0, int64), scalar.minimum(b, 9)):
         low, high = bounds(scalar.read("floormod", a, by))
         assert low == -float("inf") and high == float("inf")
+
+
+@pytest.mark.parametrize("extent", [n, n * 2, n + 1])
+def test_a_clamp_of_an_open_extent(extent: Size):
+    """What is read in place of a position that is not proven lies in the buffer."""
+    k = Index("k", n)
+    body = (Loop(k, (Store("out", (a,), ONE),)),)
+    [made] = in_bounds(body, {"out": Buffer(float32, (extent,), written=True)})
+    assert isinstance(made, Loop) and isinstance(made.body[0], Store)
+    [place] = made.body[0].at
+    for count in (1, 2, 9):
+        last = evaluate(extent, {"n": count}) - 1
+        for number in DATA:
+            assert computed(place, {a: number}, {"n": count}) == min(max(number, 0), last)
+
+
+def test_extremes_of_the_lesser_of_two_sizes():
+    """Of two sizes that are not compared, either may be the lesser one."""
+    one, other = Extent(n), Extent(m)
+    assert extremes(scalar.minimum(one, other)) == (None, n)
+    assert extremes(scalar.minimum(one, other + 4))[0] is None
+    assert extremes(scalar.minimum(one, one + 4)) == extremes(scalar.minimum(one + 4, one)) == (n, n)
+    assert extremes(scalar.maximum(one, one + 4)) == (n + 4, n + 4)
+    low, high = extremes(scalar.minimum(Index("k", n) + one, Index("l", n)))
+    assert (low, high) == (0, n - 1)
