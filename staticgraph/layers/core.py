@@ -6,9 +6,8 @@ import math
 from typing import Any
 
 from staticgraph import nn
-from staticgraph.building.flags import decided
 from staticgraph.building.framework import checked
-from staticgraph.building.inputs import identity
+from staticgraph.building.inputs import decided, identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import ShapeError, misuse, require
 from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, count_more

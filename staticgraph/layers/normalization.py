@@ -7,9 +7,8 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.arrays.casts import of_dtype
-from staticgraph.building.flags import decided
 from staticgraph.building.framework import checked
-from staticgraph.building.inputs import constant
+from staticgraph.building.inputs import constant, decided
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.graph.errors import misuse, require

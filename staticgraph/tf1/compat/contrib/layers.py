@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.building.flags import decided
 from staticgraph.building.framework import checked
+from staticgraph.building.inputs import decided
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import normalize_axis

@@ -1,4 +1,4 @@
-"""Functions that ask for a way to compute, where a program is compiled as a whole: `tf.function` and others."""
+"""Functions that ask how to compute, where a program is compiled as a whole: `tf.function` and others."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _argument(value: Any, spec: Any) -> sg.Tensor:
 
 
 def recompute_grad(
-    fn: Callable[..., Any],
+    f: Callable[..., Any],
     use_data_dep: Any = None,
     tupleize_grads: bool = False,
 ) -> Callable[..., Any]:
@@ -67,7 +67,7 @@ def recompute_grad(
     again, over the whole step, so that the wish for one function changes nothing.
 
     Args:
-        fn: A function of tensors.
+        f: A function of tensors.
         use_data_dep: Ignored.
         tupleize_grads: Ignored.
 
@@ -80,9 +80,9 @@ def recompute_grad(
     ...     print(sess.run(tf.gradients(square(x), x)))
     [np.float32(6.0)]
     """
-    if not callable(fn):
-        raise misuse(TypeError, f"recompute_grad takes a function, not {fn!r}")
-    return wraps(fn)(lambda *args, **kwargs: fn(*args, **kwargs))
+    if not callable(f):
+        raise misuse(TypeError, f"recompute_grad takes a function, not {f!r}")
+    return wraps(f)(lambda *args, **kwargs: f(*args, **kwargs))
 
 
 def sparse_matmul(

@@ -10,8 +10,7 @@ import numpy as np
 from staticgraph import nn
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
-from staticgraph.building.flags import decided
-from staticgraph.building.inputs import identity
+from staticgraph.building.inputs import decided, identity
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.checks.arguments import function_of
 from staticgraph.compiler.graph.errors import misuse

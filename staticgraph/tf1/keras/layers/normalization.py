@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.arrays import array_ops
-from staticgraph.building.flags import decided
 from staticgraph.building.framework import checked
+from staticgraph.building.inputs import decided
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
