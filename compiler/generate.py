@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm import kernel as llvm
+from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.kernel.lower_reductions import Placer, sum_of_products
 from staticgraph.compiler.kernel.schedule_cpu.schedule import Chunked, chunked, schedule
@@ -34,8 +35,16 @@ _AHEAD: OrderedDict[tuple[int, int], tuple[Loops, Chunked]] = OrderedDict()
 _MOST_AHEAD = 64
 
 
-def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = None) -> abi.KernelCode:
-    """The code of `work`, in one or several phases. `search` is asked how a product is done best."""
+def generate(
+    work: Loops | Kernel,
+    target: CpuTarget,
+    search: Search | None = None,
+    begin: Callable[[Code], None] | None = None,
+) -> abi.KernelCode:
+    """The code of `work`, in one or several phases.
+
+    `search` is asked how a product is done best. `begin` is called with each part of long code.
+    """
     if isinstance(work, Loops):
         product = product_of(work)
         if product is not None:
@@ -55,7 +64,7 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
     stages.report("accumulators", split.phases, begun)
     phases = tuple(replace(p, body=align(p.body, p.buffers, width)) for p in begun)
     stages.report("peel", begun, phases)
-    code = llvm.emit_phases(phases, target, cost=split.cost, time=split.time, calls=split.calls)
+    code = llvm.emit_phases(phases, target, cost=split.cost, time=split.time, calls=split.calls, begin=begin)
     return stages.report("print_llvm", phases, code)
 
 

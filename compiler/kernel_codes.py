@@ -175,7 +175,7 @@ class KernelCodes(KernelTable):
     def _code(self, launch: Launch, made: abi.KernelCode | None = None) -> abi.KernelCode:
         try:
             with answering(None):  # code is kept for other runs
-                made = emit(launch.work, self._target, self._kept) if made is None else made
+                made = made or emit(launch.work, self._target, self._kept, self._written)
         except Undecided as undecided:
             undecided.asked_by = undecided.asked_by or tuple((n.op.name, n.where) for n in launch.nodes)
             raise
@@ -194,12 +194,23 @@ def _operations(nodes: Iterable[Node]) -> _Operations:
     return tuple(names)
 
 
-def emit(work: Loops | Kernel, target: CpuTarget, kept: KernelCache | None = None) -> abi.KernelCode:
-    """The code of one kernel: a product where it is one, loops otherwise."""
+def emit(
+    work: Loops | Kernel,
+    target: CpuTarget,
+    kept: KernelCache | None = None,
+    begin: Callable[[Code], None] | None = None,
+) -> abi.KernelCode:
+    """The code of one kernel: a product where it is one, loops otherwise.
+
+    `begin` is called with parts of code that is generated, before all of it is there.
+    """
     key = (target, *structure_of(work))
     found = _emitted.get(key)
     if is_shown(key) or found is None:
-        found = _from(kept, work, target) if kept is not None else _generated(work, target)
+        if kept is not None:
+            found = _from(kept, work, target, begin)
+        else:
+            found = _generated(work, target, None, begin)
         _remember(key, found)
     return found
 
@@ -242,11 +253,13 @@ def _name(work: Loops | Kernel, target: CpuTarget) -> str:
     return digest(_text(target), structure_of(work))
 
 
-def _from(kept: KernelCache, work: Loops | Kernel, target: CpuTarget) -> abi.KernelCode:
+def _from(
+    kept: KernelCache, work: Loops | Kernel, target: CpuTarget, begin: Callable[[Code], None] | None
+) -> abi.KernelCode:
     name = _name(work, target)
     found = kept.read(name) if observation() is None else None
     if found is None:
-        found = _generated(work, target, kept.best if target.tuned else None)
+        found = _generated(work, target, kept.best if target.tuned else None, begin)
         kept.write(name, found)
     return found
 
@@ -259,8 +272,10 @@ def structure_of(work: Loops | Kernel) -> tuple[object, ...]:
     return (tuple(work.buffers.items()), *map(structure, work.body))
 
 
-def _generated(work: Loops | Kernel, target: CpuTarget, search: Search | None = None) -> abi.KernelCode:
+def _generated(
+    work: Loops | Kernel, target: CpuTarget, search: Search | None, begin: Callable[[Code], None] | None
+) -> abi.KernelCode:
     # Where all code is kept from before, what writes code is not needed.
     from staticgraph.compiler.generate import generate
 
-    return generate(work, target, search)
+    return generate(work, target, search, begin)

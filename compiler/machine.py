@@ -2,7 +2,8 @@
 
 Decisions about loops, threads and tiles compare estimates that are made of these numbers. A wrong one makes
 slower code, never other results. Numbers without a data sheet were tuned by hand: `tools/benchmark.py` and
-`tools/contraction_speed.py` on an AMD EPYC, 2 cores (docs/benchmark.md), `tools/gpu_check.py` on an H200.
+`tools/measure/contraction_speed.py` on an AMD EPYC, 2 cores (docs/benchmark.md), `tools/gpu_check.py` on an
+H200.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class CpuMachine:
     copied_byte_ns: float = 0.1  # ns per byte of a copy: it is read, and its new cache line read and written
     round_ns: float = 5.0  # ns of a round of a loop between kernels that does next to nothing
 
-    # Time of matrix products. Tuned with tools/contraction_speed.py.
+    # Time of matrix products. Tuned with tools/measure/contraction_speed.py.
     flops_per_ns: float = 80.0  # multiply-adds of float32 in micro-kernels, each as two operations
     product_bytes_per_ns: float = 32.0  # of operands and results, from memory: 4 % below the stream of a loop
     packed_ns: float = 0.5  # ns per element of an operand that is packed

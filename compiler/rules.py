@@ -42,17 +42,11 @@ def integer(x: Value, **_: Value) -> bool:
 
 
 def invertible(x: Value, c: Value) -> bool:
-    """Return True if `x` is floating, 1 / c has all its digits, and a product is better than a quotient.
-
-    The inverse of a tiny number overflows, and that of a huge number underflows. A single number stays a
-    quotient, unless 1 / c is exact. A division costs nothing there, and 1 - c / c is 0 for certain. With a
-    product, which a processor subtracts from 1 with one rounding, it is below 0 for some c, and a schedule's
-    power of it would be NaN.
-    """
+    """Return True if `x` is floating and 1 / c is exact, so that the product is the quotient."""
     if not floating(x):
         return False
     size = abs(number(c) or 0.0)
-    return size > 0 and _is_normal(1 / size, c) and (x.rank > 0 or math.frexp(size)[0] == 0.5)
+    return size > 0 and _is_normal(1 / size, c) and math.frexp(size)[0] == 0.5
 
 
 def added_exactly(x: Value, c: Value, d: Value) -> bool:
@@ -106,7 +100,7 @@ algebra = RuleSet(
     ],
     realdiv=lambda: [
         rule("divide by one", ops.realdiv(x, 1), x),
-        rule("divide by number", ops.realdiv(x, c), x * ops.realdiv(1, c), inexact=ROUNDING, when=invertible),
+        rule("divide by power of two", ops.realdiv(x, c), x * ops.realdiv(1, c), when=invertible),
         rule("self quotient", ops.realdiv(x, x), 1, inexact=NONFINITE),  # 0 / 0
     ],
     negative=lambda: [

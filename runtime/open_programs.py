@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes, Specializer, open_shapes
-from staticgraph.compiler.capture.step import SHORT, Needs, NeedsFeeds, NeedsTypes, Step
+from staticgraph.compiler.capture.step import SHORT, Needs, NeedsFeeds, NeedsStage, NeedsTypes, Step
 from staticgraph.compiler.graph.checks.result_types import addressable
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize
@@ -30,7 +30,7 @@ PROGRAM_LIMIT = 16
 
 # Which feeds are sizes, the values of others on which shapes depend, and types of variables.
 _Fixed = tuple[tuple[int, ...], tuple[tuple[int, bytes], ...], tuple[TensorType | None, ...]]
-_Compiled = tuple[tuple[AnySize, ...], Bind] | NeedsFeeds | NeedsTypes
+_Compiled = tuple[tuple[AnySize, ...], Bind] | NeedsFeeds | NeedsTypes | NeedsStage
 Capture = Callable[[], Step | Needs]
 Types = Mapping[Operation, TensorType | None]  # of variables that the graph does not tell
 
@@ -187,7 +187,7 @@ class OpenRun:
         capture: Capture,
         why: Reason,
         started: float,
-    ) -> Executable | NeedsFeeds | NeedsTypes | None:
+    ) -> Executable | NeedsFeeds | NeedsTypes | NeedsStage | None:
         """Compile a program with as many open sizes as can be, and tell observers.
 
         Args:
@@ -209,6 +209,8 @@ class OpenRun:
             step = of.capture(shapes.shapes, {**static, **shapes.contents_of(of.feeds)}, types)
             if isinstance(step, NeedsFeeds | NeedsTypes):
                 return step
+            if isinstance(step, NeedsStage) and step.of_sizes:
+                return step  # sizes that are computed in another way than by whole numbers
             values = shapes.values(self.rows)
             if not isinstance(step, Step) or values is None:
                 return None
@@ -221,7 +223,7 @@ class OpenRun:
         if found is None:
             return None
         shapes, made = found
-        if isinstance(made, NeedsFeeds | NeedsTypes):
+        if isinstance(made, NeedsFeeds | NeedsTypes | NeedsStage):
             return made
         of.programs.append(_OpenProgram(shapes, *made, self.statics, self.signature.types))
         del of.programs[:-PROGRAM_LIMIT]

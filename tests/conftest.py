@@ -25,7 +25,9 @@ from _pytest.runner import runtestprotocol
 from hypothesis.internal.conjecture import providers
 
 from staticgraph.compiler.graph.graph import reset_default_graph
+from staticgraph.runtime.cpu import compile as compiling
 from staticgraph.runtime.cpu.disk import disk_cache as remembered
+from staticgraph.runtime.session import Session
 from tests import bounds, fast, interpreted, repetitions
 from tests.deadlines import Deadlines
 
@@ -57,9 +59,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in interpreted.compiled_in(config.option.markexpr, items):
         item.add_marker("slow")
-    if config.option.markexpr != "fast" and not _is_named(config):  # the fast tier is the same in each run
-        for item in repetitions.repeated(items):
-            item.add_marker("slow")
+    if "not slow" in config.option.markexpr and not _is_named(config):
+        left = [*repetitions.repeated(items)]
+        config.hook.pytest_deselected(items=left)
+        gone = set(map(id, left))
+        items[:] = [item for item in items if id(item) not in gone]
     for item in fast.chosen(items):
         item.add_marker("fast")
 
@@ -147,7 +151,7 @@ class _OldObjects:
     LONG = 0.05  # seconds of CPU time
 
     def __init__(self) -> None:
-        self.began, self.long = 0.0, True  # after collection there is much
+        self.began, self.long = 0.0, False
 
     def __call__(self, phase: str, info: dict[str, int]) -> None:
         """Callback of the collector."""
@@ -173,6 +177,8 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
+    gc.collect()  # one look at all, as each takes a second
+    gc.freeze()
     gc.enable()
     gc.set_threshold(5000, 10, 50)  # looks are rare: most of what a test makes is gone when it ends
     gc.callbacks.append(_old_objects)
@@ -201,6 +207,27 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = tempfile.mkdtemp(prefix="staticgraph-tests-", dir=_MEMORY if roomy else None)
     config.add_cleanup(functools.partial(shutil.rmtree, folder, ignore_errors=True))
     os.environ["SG_CACHE_DIR"] = os.path.join(folder, "objects")
+
+
+@pytest.fixture
+def sess() -> Iterator[Session]:
+    """A session of the test's own."""
+    with Session() as session:
+        yield session
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The steps that were compiled, in order."""
+    steps: list[Any] = []
+    compile_ = compiling.compile
+
+    def record(step: Any, *rest: Any, **named: Any) -> Any:
+        steps.append(step)
+        return compile_(step, *rest, **named)
+
+    monkeypatch.setattr(compiling, "compile", record)
+    return steps
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,4 +1,4 @@
-"""Turns of the tests that take long: each run has its share of them, and the others are slow.
+"""Turns of the tests that take long: each run has its share of them, and leaves the others to the next ones.
 
 @pytest.mark.by_turns("dtype")       each case of the other parameters with one dtype, the dtypes by turns
 @pytest.mark.one_in(3)               each third case; and a test that has no cases in each third turn
@@ -6,7 +6,7 @@
 
 The turn of a run is the number of commits behind it: one commit after the other runs other cases, and as many
 commits as there are shares run all. `--turn` repeats the run of another commit, and `--turn all` leaves out
-nothing. A test that is named (`file.py::test`) runs all its cases.
+nothing. A test that is named (`file.py::test`) runs all its cases. So do the tiers `-m fast` and `-m slow`.
 """
 
 import os

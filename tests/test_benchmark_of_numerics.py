@@ -1,12 +1,12 @@
 """The benchmark of numerical functions measures the same function in every row."""
 
-import compile_cost
 import numpy as np
 import pytest
 
 import staticgraph as sg
 from benchmarks.compare import difference, summary
 from benchmarks.numerics import group, rows
+from tools.measure import compile_cost
 
 WORK = {name: work for name, (_, work) in group.works().items()}
 

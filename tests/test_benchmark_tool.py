@@ -10,7 +10,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import benchmark
-import compare_versions
 import numpy as np
 import pytest
 
@@ -21,6 +20,7 @@ from benchmarks.compare import TOLERANCE, difference, summary
 from benchmarks.workloads import WORKLOADS, Cost
 from staticgraph.applications.cli.machine import cores
 from staticgraph.runtime.cpu import jit as cpu_jit
+from tools.measure import compare_versions
 
 pytestmark = pytest.mark.one_in(3)
 

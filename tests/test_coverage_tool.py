@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from coverage_of_names import of_names, of_scripts
+
+from tools.surface.coverage_of_names import of_names, of_scripts
 
 SCRIPTS = [
     {"id": "a", "names": ["nn.relu", "Session"]},
@@ -44,7 +45,7 @@ def test_names_and_their_uses(names):
 
 @pytest.mark.one_in(3)
 def test_command_line(scripts, names):
-    tool = Path(__file__).resolve().parent.parent / "tools" / "coverage_of_names.py"
+    tool = Path(__file__).resolve().parent.parent / "tools" / "surface" / "coverage_of_names.py"
     done = subprocess.run(
         [sys.executable, tool, scripts, names, "--missing"], capture_output=True, text=True, check=True
     )

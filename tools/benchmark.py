@@ -38,7 +38,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import growth
+from measure import growth
 
 from benchmarks import floors, narrow, readme, report
 from benchmarks.calm import Watch
@@ -164,7 +164,7 @@ def in_turns_group(options: argparse.Namespace, group: Any, available: list[Row]
 
 
 def growth_group(options: argparse.Namespace) -> int:
-    """Run tools/growth.py, with TensorFlow as the peer if it is there."""
+    """Run tools/measure/growth.py, with TensorFlow as the peer if it is there."""
     folder = options.peers and options.peers / "tensorflow" / "bin" / "python"
     peer = ["--peer", str(folder.absolute())] if folder and folder.exists() else []
     return growth.main([*peer, *(options.work.split(",") if options.work else [])])

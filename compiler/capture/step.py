@@ -99,9 +99,13 @@ class NeedsTypes:
 
 @dataclass(frozen=True, slots=True)
 class NeedsStage:
-    """Values of tensors, on which a shape or an axis depends: an earlier stage must compute them."""
+    """Values of tensors, on which a shape or an axis depends: an earlier stage must compute them.
+
+    `of_sizes`: True if they follow from open sizes alone. They would be known in a step for given sizes.
+    """
 
     tensors: tuple[Tensor, ...]
+    of_sizes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +167,7 @@ class Step:
     reports: tuple[Report, ...] = field(default=(), repr=False, compare=False)  # of its capture's stages
 
     def at(self, values: Mapping[str, int]) -> Self:
-        """The same step for values of the open sizes, as far as a run looks at it."""
+        """Return the step for values of the open sizes, as far as a run looks at it."""
         if not is_open(self.advances):
             return self
         return replace(self, advances=tuple(evaluate(n, values) for n in self.advances))

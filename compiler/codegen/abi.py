@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.codegen.llvm.text import Code, with_calls
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
@@ -99,8 +99,8 @@ class KernelCode:
 
     @property
     def listings(self) -> tuple[Listing, ...]:
-        """Its functions, to be looked at."""
-        codes = dict.fromkeys(phase.code for phase in self.phases)
+        """Its functions and those that they call, to be looked at."""
+        codes = with_calls([phase.code for phase in self.phases])
         return tuple(Listing(code.name, code.text) for code in codes)
 
 

@@ -22,7 +22,7 @@ Chain = tuple[Group, ...]  # a product, what is done to its rows, and perhaps a 
 
 
 def attention(fusion: Fusion, pays: Callable[[Group], bool]) -> Fusion:
-    """The same with one group in place of those that follow each other, wherever that `pays`."""
+    """Fuse each attention, whose groups follow each other, into one group where that `pays`."""
     groups = _Groups(fusion)
     for product in fusion.groups:
         if _is_product(product) and product in groups.reads:

@@ -28,7 +28,7 @@ from staticgraph.compiler.kernel.indices.affine import affine
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Loop, Stmt, Update, While, expressions, inner, statements
-from staticgraph.compiler.ops.kinds import Out, Piece, View, described
+from staticgraph.compiler.ops.kinds import Described, Out, Piece, View, described
 from staticgraph.compiler.support.dataclass import dataclass
 
 Position = tuple[Expr, ...]
@@ -155,8 +155,8 @@ def streams(node: Node) -> tuple[tuple[Position, ...], ...]:
 
     Such an input need not be a buffer: the routine may compute each element where it needs it.
     """
-    inputs, outputs = (tuple(v.type for v in values) for values in (node.inputs, node.outputs))
-    return _streams(node.op, inputs, outputs, tuple(node.attrs.items()), _answers(*inputs, *outputs))
+    found: tuple[tuple[Position, ...], ...] = _streams(*_key(node))
+    return found
 
 
 @lru_cache(TEMPLATE_LIMIT)
@@ -168,7 +168,8 @@ def _streams(
     answers: Answer | None,
 ) -> tuple[tuple[Position, ...], ...]:
     reads: dict[str, list[tuple[Position, float]]] = {}
-    for load, times in _loads(_body(op, inputs, outputs, attrs, answers), 1):
+    body, _ = described(_made(op, inputs, outputs, attrs, answers))
+    for load, times in _loads(body, 1):
         reads.setdefault(load.buffer, []).append((load.at, times))
     found = []
     for n, type in enumerate(inputs):
@@ -179,19 +180,19 @@ def _streams(
     return tuple(found)
 
 
-@lru_cache(8)  # two questions about a routine follow each other, and bodies are large
-def _body(
+@lru_cache(8)  # questions about a routine follow each other, and bodies are large
+def _made(
     op: OpDef,
     inputs: tuple[TensorType, ...],
     outputs: tuple[TensorType, ...],
     attrs: tuple[tuple[str, Any], ...],
     answers: Answer | None,
-) -> tuple[Stmt, ...]:
+) -> tuple[Stmt, ...] | Described:
     """The statements of a routine of inputs ?0, ?1, ... and outputs !0, !1, ..."""
     assert op.statements is not None, op
     outs = tuple(Out(f"!{n}", t.static_shape, t.dtype) for n, t in enumerate(outputs))
     with answering(answers):
-        return described(op.statements(outs, *_views(inputs), **dict(attrs)))[0]
+        return op.statements(outs, *_views(inputs), **dict(attrs))
 
 
 def _repeats(stmt: Stmt) -> float:
@@ -204,17 +205,27 @@ def _repeats(stmt: Stmt) -> float:
     return 1
 
 
+def statements_of(node: Node) -> tuple[Stmt, ...] | Described:
+    """The statements of a routine of inputs ?0, ?1, ... and outputs !0, !1, ..."""
+    return _made(*_key(node))
+
+
 def body_can_split(node: Node) -> bool:
     """Return True if real numbers can take the place of the complex ones of a routine."""
+    return _can_split(*_key(node))
+
+
+def _key(node: Node) -> tuple[Any, ...]:
+    """Everything that decides the statements of a routine."""
     inputs, outputs = (tuple(v.type for v in values) for values in (node.inputs, node.outputs))
-    return _can_split(node.op, inputs, outputs, tuple(node.attrs.items()), _answers(*inputs, *outputs))
+    return node.op, inputs, outputs, tuple(node.attrs.items()), _answers(*inputs, *outputs)
 
 
 @lru_cache(TEMPLATE_LIMIT)
 def _can_split(*routine: Any) -> bool:
     from staticgraph.compiler.kernel.complex_numbers.split import can_split
 
-    body = statements(_body(*routine))
+    body = statements(described(_made(*routine))[0])
     sums = all(s.combine in (None, "add") for s in body if isinstance(s, Update) and s.local.dtype.is_complex)
     return sums and can_split(walk(*(e for stmt in body for e in expressions(stmt))))
 
@@ -278,8 +289,11 @@ def reads(template: Template, at: Position) -> list[tuple[int, Position]] | None
 
 
 def _bound(template: Template) -> tuple[tuple[Index, ...], dict[Expr, int], list[Expr] | None]:
-    """The axes of reductions, in order of appearance; loads of elements of inputs, with their numbers; and
-    the expressions of which their positions consist, None if these have loads in them.
+    """Find the parts of a template that an instance replaces.
+
+    Returns:
+        The axes of reductions, in order of appearance; loads of elements of inputs, with their numbers; and
+        the expressions of which their positions consist, None if these have loads in them.
     """
     known = template.value.known
     if "bound" not in known:

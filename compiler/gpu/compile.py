@@ -78,7 +78,7 @@ def fused(function: Graph, target: GpuTarget, without: Collection[str] = ()) -> 
     return with_attention(fuse(kept, without), target, without)
 
 
-def with_attention(fusion: Fusion, target: GpuTarget, without: Collection[str] = ()) -> Fusion:
+def with_attention(fusion: Fusion, target: GpuTarget, without: Collection[str]) -> Fusion:
     """The same with attention as one group wherever a GPU has one function for it; unless `attention` is left
     out, or `join`, which makes one kernel of those that go through the same rows. What is open counts as it
     does in estimates.

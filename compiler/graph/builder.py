@@ -195,13 +195,13 @@ class Builder:
         """Compute with open sizes, as far as the result consists of sizes too."""
         if not type.dtype.is_integer:
             return None
-        if op.name == "cast":
-            return self.constant(values[0], type.dtype).node
-        assert op.reference is not None
+        from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs compute with sizes
+
         try:
-            return self.constant(op.reference(*values, **attrs), type.dtype).node
-        except (Undecided, TypeError):
+            made = of_sizes(op, values, attrs, type.dtype)
+        except Undecided:
             return None  # computed in a run
+        return None if made is None else self.constant(made, type.dtype).node
 
     def constant(self, value: Any, dtype: DType | str | None = None) -> Value:
         """A constant; a dtype of None is inferred as in TF1: float32 for Python floats, int32 for ints.

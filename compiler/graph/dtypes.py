@@ -283,6 +283,10 @@ def _found(type_value: Any) -> DType | None:
         return None
     if dtype.kind in "US":
         return string
+    if (
+        dtype.kind == "V" and dtype.name == "bfloat16"
+    ):  # that of the package ml_dtypes, which JAX and others use
+        return bfloat16
     is_object = dtype.kind == "O"  # as all classes are that NumPy does not know
     if is_object and type_value not in (object, np.object_, dtype):
         return None

@@ -37,6 +37,22 @@ def static_value(tensor: Tensor, partial: bool = False) -> Any:
     return plain(value)
 
 
+def decided(flag: Any) -> Any:
+    """Return a flag such as `training` as a bool if it is known now, else the tensor that it is.
+
+    A constant tensor chooses a branch here and now, as in TensorFlow.
+
+    >>> import staticgraph as sg
+    >>> from staticgraph.compiler.graph.static_value import decided
+    >>> decided(sg.constant(True)), decided(1)
+    (True, True)
+    """
+    if not isinstance(flag, Tensor):
+        return bool(flag)
+    known = static_value(flag)
+    return flag if known is None else bool(known)
+
+
 def _value(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
     """An array, a tuple of ints and Nones, or None."""
     if tensor not in memo:

@@ -412,6 +412,28 @@ def substitute(expr: Expr, table: dict[Expr, Expr]) -> Expr:
     return done[expr]
 
 
+def transform(expr: Expr, change: Callable[[Expr], Expr], done: dict[Expr, Expr] | None = None) -> Expr:
+    """`expr` with `change` applied to every expression in it, arguments before users.
+
+    Args:
+        expr: The expression.
+        change: A function of an expression whose arguments have been changed already.
+        done: The results by expression, if those of others are to be used again.
+    """
+    done = {} if done is None else done
+    for node in walk(expr):
+        if node not in done:
+            children = tuple(map(done.__getitem__, node.children))
+            done[node] = change(node if children == node.children else rebuild(node, children))
+    return done[expr]
+
+
+def outermost_reductions(expr: Expr) -> list[Reduce]:
+    """The reductions in `expr` that are not part of another one."""
+    inner = {e for r in walk(expr) if isinstance(r, Reduce) for e in walk(r.value)}
+    return [e for e in walk(expr) if isinstance(e, Reduce) and e not in inner]
+
+
 def free_indices(expr: Expr) -> frozenset[Index]:
     """The loop variables that `expr` reads and does not bind itself."""
     if "free" not in expr.known:

@@ -34,6 +34,7 @@ from typing import TypeVar
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
 from staticgraph.compiler.graph.sizes import estimate, same
 from staticgraph.compiler.kernel.expr import (
+    Const,
     Expr,
     Index,
     Load,
@@ -63,6 +64,18 @@ class Nest:
 
     domain: tuple[Index, ...]
     stores: tuple[Store, ...]
+
+    def renamed(self, prefix: str) -> Nest:
+        """The nest over indices that are named by a prefix, without loops of one iteration."""
+        names = (f"{prefix}{n}" for n in itertools.count())
+        own: dict[Expr, Expr] = {
+            i: Const(0, int64) if same(i.extent, 1) else Index(next(names), i.extent) for i in self.domain
+        }
+        stores = (
+            Store(s.buffer, tuple(substitute(a, own) for a in s.at), substitute(s.value, own))
+            for s in self.stores
+        )
+        return Nest(tuple(i for i in own.values() if isinstance(i, Index)), tuple(stores))
 
 
 def place(

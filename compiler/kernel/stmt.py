@@ -7,7 +7,7 @@ kernel; after `place` there is none, only loops that update locals.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TypeVar
 
@@ -272,8 +272,9 @@ def updated(body: tuple[Stmt, ...]) -> set[Local]:
 def updates_of_outer(body: tuple[Stmt, ...]) -> list[Update]:
     """Return the updates in `body` of locals that are defined outside it."""
     every = statements(body)
-    own = {s.local for s in every if isinstance(s, Let)}
-    return [s for s in every if isinstance(s, Update) and s.local not in own]
+    updates = [s for s in every if isinstance(s, Update)]
+    own = {s.local for s in every if isinstance(s, Let)} if updates else ()
+    return [s for s in updates if s.local not in own]
 
 
 def structure(stmt: Stmt) -> tuple[object, ...]:
@@ -323,3 +324,17 @@ def rewrite(body: tuple[Stmt, ...], change: Callable[[Expr], Expr]) -> tuple[Stm
                 return replace(stmt, condition=change(stmt.condition), body=rewrite(stmt.body, change))
 
     return tuple(map(rewritten, body))
+
+
+def with_buffers(body: tuple[Stmt, ...], names: Mapping[str, str]) -> tuple[Stmt, ...]:
+    """`body` with stores to other buffers."""
+
+    def renamed(stmt: Stmt) -> Stmt:
+        match stmt:
+            case Store(buffer, at, value):
+                return Store(names.get(buffer, buffer), at, value)
+            case Loop() | While() | If():
+                return replace(stmt, body=with_buffers(stmt.body, names))
+        return stmt
+
+    return tuple(map(renamed, body))

@@ -15,7 +15,7 @@ from typing import Any, cast
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.sizes import Size, attribute_at, evaluate
-from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Reduce, rebuild, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Reduce, transform
 from staticgraph.compiler.kernel.form import Copies, Unproven
 from staticgraph.compiler.kernel.indices.in_bounds import in_bounds
 from staticgraph.compiler.kernel.lower_reductions import Nest
@@ -208,16 +208,14 @@ def _index(index: Index, values: Values) -> Index:
 
 
 def _expr(root: Expr, values: Values) -> Expr:
-    done: dict[Expr, Expr] = {}
-    for node in walk(root):
-        children = tuple(map(done.__getitem__, node.children))
+    def change(node: Expr) -> Expr:
         match node:
             case Index():
-                done[node] = _index(node, values)
+                return _index(node, values)
             case Extent(size):
-                done[node] = Const(evaluate(size, values), int64)
-            case Reduce(axes, combine):
-                done[node] = Reduce(tuple(_index(i, values) for i in axes), combine, children[0])
-            case _:
-                done[node] = node if children == node.children else rebuild(node, children)
-    return done[root]
+                return Const(evaluate(size, values), int64)
+            case Reduce(axes, combine, value):
+                return Reduce(tuple(_index(i, values) for i in axes), combine, value)
+        return node
+
+    return transform(root, change)

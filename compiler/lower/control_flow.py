@@ -97,7 +97,7 @@ def _longest(sizes: Iterable[AnySize]) -> AnySize:
 
 
 def _memory(program: Program) -> AnySize:
-    """That of the table of an inner program, its arena, and the condition of a loop."""
+    """Memory of an inner program: its table, its arena, and the condition of a loop."""
     return padded(program.slots * _ADDRESS) + padded(program.arena) + padded(1)
 
 

@@ -39,7 +39,7 @@ class WorkCount:
 
 
 def effort(work: Loops | Kernel) -> WorkCount:
-    """That of one launch of `work`; of loops without a known end, that of one round.
+    """Count the work of one launch; of loops without a known end, that of one iteration.
 
     >>> from staticgraph.compiler.graph.dtypes import float32
     >>> from staticgraph.compiler.kernel.stmt import Store

@@ -11,8 +11,9 @@ from collections.abc import Callable, Container, Mapping, Sequence
 
 from staticgraph.compiler.fusion.cost import flops
 from staticgraph.compiler.fusion.group import Group
-from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.graph.sizes import estimate
+from staticgraph.compiler.graph.function import Node, Value
+from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.graph.sizes import estimate, same_shape
 from staticgraph.compiler.kernel.expr import Expr, Load, walk
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Kernel, expressions, statements
@@ -37,6 +38,8 @@ def may_overwrite(
     """
     if old.type != new.type or not (group.is_loops or group.root.op.statements is not None):
         return False
+    if _reads_at_its_place(group, old, base):
+        return True
     made = kernels.of(group)
     if any(isinstance(v, RowRange) and base(v.value) is old for v in made.values):
         return False
@@ -49,6 +52,31 @@ def may_overwrite(
         after = made.work.sums if last else (*made.work.nests, *made.work.sums)  # sums come after all rows
         return all(_leaves(nest, written, names) for nest in after)
     return all(v is old for v in names.values()) and _is_begun_with(made.work, names)
+
+
+def _reads_at_its_place(group: Group, old: Value, base: Callable[[Value], Value]) -> bool:
+    """Return True if only arithmetic on corresponding elements reads `old`: then no kernel is looked at."""
+    if group.rows or group.nests or group.sums or group.root.op.kind is not Kind.ELEMENTWISE:
+        return False
+
+    def is_alike(value: Value) -> bool:
+        return same_shape(value.shape, old.shape)
+
+    at_place: set[Node] = set()  # of their results, the kernel computes the element that it stores
+    stack = [group.root, *group.stored]
+    while stack:
+        node = stack.pop()
+        if node not in at_place and node.op.kind is Kind.ELEMENTWISE and is_alike(node.outputs[0]):
+            at_place.add(node)
+            stack += [v.node for v in node.inputs if v.node in group.members]
+    depends: set[Node] = set()
+    for node in group.nodes:
+        read = [v for v in node.inputs if v.node in depends or base(v) is old]
+        if read and (node not in at_place or not all(map(is_alike, read))):
+            return False
+        if read:
+            depends.add(node)
+    return True
 
 
 def _buffers(work: Loops | Kernel) -> list[str]:

@@ -17,6 +17,7 @@ from staticgraph.compiler.fusion.inline_element import (
     Template,
     instantiate,
     pieces,
+    statements_of,
     template,
 )
 from staticgraph.compiler.graph.builder import number
@@ -30,6 +31,7 @@ from staticgraph.compiler.kernel.expr import (
     Index,
     Load,
     ScalarParameter,
+    loads,
     substitute,
     walk,
 )
@@ -37,7 +39,17 @@ from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_b
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, Store, expressions, statements
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    Kernel,
+    Loop,
+    Stmt,
+    Store,
+    expressions,
+    rewrite,
+    statements,
+    with_buffers,
+)
 from staticgraph.compiler.lower.program import Loops, Workspace
 from staticgraph.compiler.ops.kinds import Out, View, described, scratch_of
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -233,10 +245,14 @@ class _Puller:
 
     def routine(self, root: Node) -> Kernel:
         assert root.op.statements is not None, root
-        views = [View(v.shape, v.dtype, self._reader(v)) for v in root.inputs]
         outs = tuple(Out(self.output(v), v.shape, v.dtype) for v in root.outputs)
-        made = root.op.statements(outs, *views, **root.attrs)
-        body, form = described(made)
+        if self._was_made(root):
+            made = statements_of(root)
+            body, form = self._in_buffers(root, described(made)[0]), None
+        else:
+            views = [View(v.shape, v.dtype, self._reader(v)) for v in root.inputs]
+            made = root.op.statements(outs, *views, **root.attrs)
+            body, form = described(made)
         match first_store(body):
             case Store(target, at, Load(source, where)) if target == source and at == where:
                 body = body[1:]  # what is copied lies there already
@@ -251,6 +267,32 @@ class _Puller:
 
         split = split_body(body)
         return Kernel(root.op.name, split_buffers(buffers), split, form if split is body else None)
+
+    def _was_made(self, root: Node) -> bool:
+        """Return True if the statements of a routine are there, as with complex numbers, and will do."""
+        if not any(v.dtype.is_complex for v in (*root.inputs, *root.outputs)):
+            return False
+        plain = (v.constant is None and v not in self.parameters for v in root.inputs)
+        computed = (v.node in self.group.members for v in root.inputs)
+        return all(plain) and not any(computed) and described(statements_of(root))[1] is None
+
+    def _in_buffers(self, root: Node, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """The statements of a routine with the buffers of its inputs and outputs."""
+        inputs = {f"?{n}": v for n, v in enumerate(root.inputs)}
+        outputs = {f"!{n}": self.names[v] for n, v in enumerate(root.outputs)}
+        table: dict[Expr, Expr] = {}
+
+        def changed(expr: Expr) -> Expr:
+            for load in loads(expr):
+                if load not in table:
+                    at = tuple([substitute(place, table) for place in load.at])
+                    if load.buffer in inputs:
+                        table[load] = self._load(inputs[load.buffer], at)
+                    elif at != load.at or load.buffer in outputs:
+                        table[load] = Load(outputs.get(load.buffer, load.buffer), at, load.dtype)
+            return substitute(expr, table) if any(load in table for load in loads(expr)) else expr
+
+        return with_buffers(rewrite(body, changed), outputs)
 
     def element(self, value: Value, at: Position) -> Expr:
         """One element of any value that the group reads or computes."""

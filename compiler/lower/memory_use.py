@@ -39,7 +39,7 @@ class MemoryUse:
 
     @property
     def peak(self) -> int:
-        """All of it together."""
+        """Sum of all parts."""
         parts = (self.arena, self.constants, self.feeds, self.variables, self.new_values, self.fetches)
         return sum(parts) + self.scratch
 

@@ -153,7 +153,7 @@ class HostCall:
         return bool(self.attrs) and is_collective(self.node)
 
     def at(self, values: Mapping[str, int]) -> HostCall:
-        """The same call for values of the open sizes."""
+        """Return the call for values of the open sizes."""
         inputs, outputs = (
             tuple((Ref(ref.slot, evaluate(ref.offset, values)), type.at(values)) for ref, type in some)
             for some in (self.inputs, self.outputs)
@@ -220,7 +220,7 @@ class RowAt:
 
 @dataclass(frozen=True, slots=True)
 class LoopInstruction:
-    """`body` as long as a truth value holds: first that in `pred`, then what the body gives first.
+    """A loop over `body` while a truth value holds: first that in `pred`, then what the body gives first.
 
     Its arguments are what is carried, then the captures, then rows to read; its results are the condition,
     what is carried, and rows to write. `whole` are the tensors that rows are written to. For rows that do not
@@ -346,7 +346,7 @@ class Program:
         return self.watched or any(map(_stops, self.instructions))
 
     def at(self, values: Mapping[str, int]) -> Program:
-        """The same program for values of the open sizes, as far as its caller sees it."""
+        """Return the program for values of the open sizes, as far as its caller sees it."""
         return replace(
             self,
             arguments=tuple(type.at(values) for type in self.arguments),
@@ -355,7 +355,7 @@ class Program:
         )
 
     def again(self) -> Program:
-        """The same with instructions of its own: who tells of them can tell them apart."""
+        """Copy the program with its instructions, so that reports of both are told apart."""
         return replace(self, instructions=tuple(map(_again, self.instructions)))
 
 

@@ -27,7 +27,7 @@ from staticgraph.compiler.kernel.expr import (
     Reduce,
     ScalarParameter,
     number,
-    rebuild,
+    transform,
     walk,
 )
 from staticgraph.compiler.kernel.lower_reductions import Nest
@@ -229,21 +229,19 @@ class _Writer:
         return Index(index.name, self.size(index.extent))
 
     def expr(self, root: Expr) -> Expr:
-        done: dict[Expr, Expr] = {}
-        for node in walk(root):
-            children = tuple(map(done.__getitem__, node.children))
-            match node:
-                case Index():
-                    done[node] = self.index(node)
-                case Extent(size):
-                    done[node] = number(self.size(size), int64)
-                case Const() if _is_size(node):
-                    done[node] = number(self.size(node.value), int64)
-                case Reduce(axes, combine):
-                    done[node] = Reduce(tuple(map(self.index, axes)), combine, children[0])
-                case _:
-                    done[node] = node if children == node.children else rebuild(node, children)
-        return done[root]
+        return transform(root, self._node)
+
+    def _node(self, node: Expr) -> Expr:
+        match node:
+            case Index():
+                return self.index(node)
+            case Extent(size):
+                return number(self.size(size), int64)
+            case Const() if _is_size(node):
+                return number(self.size(node.value), int64)
+            case Reduce(axes, combine, value):
+                return Reduce(tuple(map(self.index, axes)), combine, value)
+        return node
 
 
 class BoundedName(str):

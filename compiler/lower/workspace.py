@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from staticgraph.compiler.graph.sizes import Size
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, rebuild, walk
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, transform
 from staticgraph.compiler.kernel.loops.dependence import accesses
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
@@ -86,16 +86,10 @@ def _renamed(body: tuple[Stmt, ...], names: Mapping[str, str], index: Index) -> 
     """`body` with other buffers, whose first axis `index` counts."""
     done: dict[Expr, Expr] = {}
 
-    def change(root: Expr) -> Expr:
-        for node in walk(root):
-            if node in done:
-                continue
-            children = tuple(map(done.__getitem__, node.children))
-            if isinstance(node, Load) and node.buffer in names:
-                done[node] = Load(names[node.buffer], (index, *children), node.dtype)
-            else:
-                done[node] = node if children == node.children else rebuild(node, children)
-        return done[root]
+    def change(node: Expr) -> Expr:
+        if isinstance(node, Load) and node.buffer in names:
+            return Load(names[node.buffer], (index, *node.at), node.dtype)
+        return node
 
     def stores(stmt: Stmt) -> Stmt:
         match stmt:
@@ -107,4 +101,4 @@ def _renamed(body: tuple[Stmt, ...], names: Mapping[str, str], index: Index) -> 
                 return replace(stmt, body=tuple(map(stores, stmt.body)))
         return stmt
 
-    return tuple(map(stores, rewrite(body, change)))
+    return tuple(map(stores, rewrite(body, lambda root: transform(root, change, done))))

@@ -92,6 +92,7 @@ OPS_OF = {
         "max_pool max_pool3d avg_pool avg_pool_grad avg_pool3d avg_pool3d_grad max_pool_with_argmax"
     ),
     "neural.resize": "resize_nearest_neighbor resize_bilinear resize_bicubic resize_area",
+    "neural.tile_transform": "tile_transform",
     "ordering.distinct": "distinct_numbers absent_numbers",
     "ordering.ordered_values": "top_values",
     "ordering.positions": "true_positions grouped_positions",

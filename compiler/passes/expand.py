@@ -20,10 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import RuleError, refused
-from staticgraph.compiler.graph.function import Function, Node, Value, lacks_sizes, transform
+from staticgraph.compiler.graph.function import Function, Node, Value, as_outputs, lacks_sizes, transform
 from staticgraph.compiler.graph.opdef import Kind, ops, recording
 from staticgraph.compiler.graph.sizes import same
 
@@ -52,15 +53,44 @@ def expand(function: Function, on_gpu: bool = False) -> Function:
 
     Composites stay that need to know a size, here or `on_gpu`: the host computes them.
     """
-    is_expanded, rebuild = partial(_is_expanded, on_gpu=on_gpu), partial(_rebuild, on_gpu=on_gpu)
-    while any(map(is_expanded, function.nodes)):
-        function = transform(function, rebuild)
+    if any(map(partial(_is_expanded, on_gpu=on_gpu), function.nodes)):
+        function = transform(function, _Expansion(on_gpu))
     if not _SAVES.isdisjoint(function.op_names):
         # What many graphs have none of must not delay them.
         from staticgraph.compiler.passes.unread_results import without_unread_results
 
         return without_unread_results(function)
     return function
+
+
+class _Expansion:
+    """Rebuilds nodes one after the other, and at once those that a composite turns out to be made of."""
+
+    def __init__(self, on_gpu: bool) -> None:
+        self._on_gpu = on_gpu
+        self._done: set[Node] = set()  # nothing is left to be expanded in these, nor below them
+
+    def __call__(self, node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The values of `node` for these inputs, in which nothing is left to be expanded."""
+        if _is_expanded(node, self._on_gpu):
+            return self._finished(as_outputs(_rebuild(node, inputs, self._on_gpu)))
+        made = node.outputs[0].recorder.again(node, inputs)
+        self._done.add(made)
+        return made.outputs
+
+    def _finished(self, values: Sequence[Value]) -> tuple[Value, ...]:
+        new: set[Node] = set()
+        stack = [value.node for value in values]
+        while stack:
+            node = stack.pop()
+            if node not in self._done and node not in new:
+                new.add(node)
+                stack += [value.node for value in node.inputs]
+        table: dict[Value, Value] = {}
+        for node in sorted(new, key=attrgetter("serial")):
+            inputs = tuple([table.get(v, v) for v in node.inputs])
+            table.update(zip(node.outputs, self(node, inputs), strict=True))
+        return tuple([table.get(v, v) for v in values])
 
 
 def _is_expanded(node: Node, on_gpu: bool) -> bool:
@@ -90,18 +120,14 @@ def _rebuild(node: Node, inputs: tuple[Value, ...], on_gpu: bool) -> Value | tup
     build = node.outputs[0].recorder
     if node.op.name in MARKERS:
         return inputs[MARKERS[node.op.name]]
-    composite = _is_composite(node, on_gpu)
-    narrow = node.op.name in _TOTALS and _is_narrow(node)
-    if not composite and not narrow and not is_wide(node):
-        return build.again(node, inputs).outputs
     with build.at(node.where), recording(build):
-        if narrow:
+        if node.op.name in _TOTALS and _is_narrow(node):
             from staticgraph.compiler.ops.kinds import in_float32
 
             wide = in_float32(node.op)
             assert wide is not None
             return wide(*inputs, **node.attrs)
-        if not composite:
+        if not _is_composite(node, on_gpu):
             return narrowed(node, inputs)
         assert node.op.expand is not None
         try:

@@ -47,7 +47,7 @@ NOTHING = Arithmetic()
 
 
 def applied(steps: Sequence[_Step], value: Value, others: Sequence[Value]) -> Value:
-    """Do the steps with a row of what is followed; `others` are the values by rows, then the whole ones."""
+    """Apply the steps to a row of what is followed; `others` are the values by rows, then the whole ones."""
     for step in steps:
         inputs = tuple(value if number == _FOLLOWED else others[number] for number in step.operands)
         value = value.recorder.node(step.op, inputs, dict(step.attrs)).outputs[0]

@@ -1,4 +1,4 @@
-"""The same computation for each row of tensors, as a loop: what it needs is in the cache for the next one."""
+"""Maps a computation over the rows of tensors by a loop: what all rows need stays in the cache."""
 
 from __future__ import annotations
 

@@ -7,7 +7,10 @@ the 4x4 elements that they are made of need only 16:
 
 Over all tiles and channels, each of the 16 is a matrix product. The derivative by x is such a convolution
 too; that by w is the sum over all tiles of G' ((A' dy A) * (B x B')) G. The sums are shorter, so that the
-error is no larger. Source: A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2016.
+error is no larger. But it is not zero at places of the window whose weights are zero: a filter with such a
+place, as those of causal nets have, is left alone.
+
+Source: A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2016.
 """
 
 from __future__ import annotations
@@ -15,8 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
-from itertools import product
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -111,9 +112,35 @@ def _replaceable(node: Node) -> _Convolution | None:
     (channels, outputs), before = w.shape[2:], attrs["before"]
     if node.op.name == "conv_spread":
         channels, outputs, before = outputs, channels, tuple(2 - b for b in before)
+    if node.op.name in FORWARD and _leaves_out_places(w):
+        return None
     is_constant = node.op.name in FORWARD and w.constant is not None
     made = _Convolution(y.shape[0], y.shape[1:3], channels, outputs, before, y.dtype, is_constant)
     return made if min(before) >= 0 and made.pays else None
+
+
+def _leaves_out_places(w: Value) -> bool:
+    """Return True if all weights of a place in the window are known to be zero, for example by a mask.
+
+    Results do not depend on the elements there at all, not even by rounding errors. Nets of which a part must
+    not know of another, such as PixelCNN, are made in this way.
+    """
+    zeros = _known_zeros(w)
+    return zeros is not None and bool(np.broadcast_to(zeros, w.shape).all((2, 3)).any())
+
+
+def _known_zeros(value: Value) -> np.ndarray | None:
+    """Return which elements of a value are known to be zero, to broadcast to its shape; None if none are."""
+    if value.constant is not None:
+        return value.constant == 0
+    node = value.node
+    if node.op.name == "multiply":
+        found = [zeros for v in node.inputs if (zeros := _known_zeros(v)) is not None]
+        return reduce(np.logical_or, found) if found else None
+    if node.op.name == "select" and (chosen := node.inputs[0].constant) is not None:
+        one, other = (zeros if (zeros := _known_zeros(v)) is not None else False for v in node.inputs[1:])
+        return np.where(chosen, one, other)
+    return None
 
 
 class _Rewriting:
@@ -161,8 +188,8 @@ def _forward_and_after(what: tuple[_Convolution, Any, int], *values: Value) -> V
 def _forward_of_group(c: _Convolution, x: Value, w: Value) -> Value:
     products = ops.batch_matmul(_transformed_input(c, x), w)
     products = ops.reshape(products, shape=(4, 4, x.shape[0], *c.tiles, c.outputs))
-    parts = _transformed(_A, [[products[a, b] for b in range(4)] for a in range(4)])
-    return ops.interleave(parts, strides=(1, 2, 2, 1))[:, : c.counts[0], : c.counts[1]]
+    made = ops.tile_transform(products, matrix=_A, image=True)
+    return made if made.shape[1:3] == c.counts else made[:, : c.counts[0], : c.counts[1]]
 
 
 def _filter(loops: RowLoops, c: _Convolution, x: Value, dy: Value) -> Value:
@@ -172,14 +199,14 @@ def _filter(loops: RowLoops, c: _Convolution, x: Value, dy: Value) -> Value:
     else:
         total = loops.sum(_filter_of_group, c, [_grouped(c, x), _grouped(c, dy)])
     total = ops.reshape(total, shape=(4, 4, c.channels, c.outputs))
-    made = _transformed(_columns(_G), [[total[a, b] for b in range(4)] for a in range(4)])
-    return ops.reshape(ops.stack(made, axis=0), shape=(3, 3, c.channels, c.outputs))
+    made = ops.tile_transform(total, matrix=_transposed(_G))
+    return ops.reshape(made, shape=(3, 3, c.channels, c.outputs))
 
 
 def _filter_of_group(c: _Convolution, x: Value, dy: Value) -> Value:
     around = [(0, count % 2) for count in c.counts]
     dy = ops.pad(dy, paddings=((0, 0), *around, (0, 0)))
-    spread = _transformed(_columns(_A), [[dy[:, a::2, b::2] for b in range(2)] for a in range(2)])
+    spread = ops.tile_transform(dy, matrix=_transposed(_A), tiles=c.tiles)
     return ops.batch_matmul(_transformed_input(c, x), _matrices(spread), adj_x=True)
 
 
@@ -196,8 +223,7 @@ def _transformed_input(c: _Convolution, x: Value) -> Value:
     sizes = zip(c.tiles, c.before, x.shape[1:3], strict=True)
     around = [(before, max(0, 2 * count + 2 - before - have)) for count, before, have in sizes]
     padded = ops.pad(x, paddings=((0, 0), *around, (0, 0)))
-    rows, columns = ([slice(a, a + 2 * count - 1, 2) for a in range(4)] for count in c.tiles)
-    return _matrices(_transformed(_B, [[padded[:, row, column] for column in columns] for row in rows]))
+    return _matrices(ops.tile_transform(padded, matrix=_B, tiles=c.tiles))
 
 
 def _transformed_filter(w: Value, flipped: bool) -> Value:
@@ -208,35 +234,13 @@ def _transformed_filter(w: Value, flipped: bool) -> Value:
         return w.recorder.constant(made.reshape(16, *made.shape[2:]), w.dtype)
     if flipped:
         w = ops.transpose(ops.reverse(w, axis=(0, 1)), perm=(0, 1, 3, 2))
-    return ops.stack(_transformed(_G, [[w[i, j] for j in range(3)] for i in range(3)]), axis=0)
+    return ops.tile_transform(w, matrix=_G)
 
 
-def _matrices(values: Sequence[Value]) -> Value:
-    """[16, rows, columns] of values [..., columns]."""
-    stacked = ops.stack(values, axis=0)
-    return ops.reshape(stacked, shape=(len(values), math.prod(stacked.shape[1:-1]), stacked.shape[-1]))
+def _matrices(values: Value) -> Value:
+    """[16, rows, columns] of values [16, ..., columns]."""
+    return ops.reshape(values, shape=(16, math.prod(values.shape[1:-1]), values.shape[-1]))
 
 
-def _columns(matrix: Matrix) -> Matrix:
+def _transposed(matrix: Matrix) -> Matrix:
     return tuple(zip(*matrix, strict=True))
-
-
-def _transformed(matrix: Matrix, values: Sequence[Sequence[Value]]) -> list[Value]:
-    """The elements of M v M', row by row, for a matrix M and values v."""
-    return [
-        _sum([(p * q, v) for p, row in zip(m, values, strict=True) for q, v in zip(k, row, strict=True)])
-        for m, k in product(matrix, matrix)
-    ]
-
-
-def _sum(terms: Sequence[tuple[float, Value]]) -> Value:
-    """The sum of values times factors."""
-    ordered = sorted(terms, key=lambda term: -term[0])
-    parts = []
-    for size in sorted({abs(factor) for factor, _ in terms} - {0}):
-        (first, part), *others = (term for term in ordered if abs(term[0]) == size)
-        part = part if first > 0 else -part
-        for factor, value in others:
-            part = part + value if factor > 0 else part - value
-        parts.append(part if size == 1 else part * size)
-    return reduce(add, parts)

@@ -115,8 +115,7 @@ def _begin(code: Code) -> None:
     if code in _AHEAD or code.name in _OBJECTS or code.name in _LOADED or not code.text:
         return
     if _from_disk(code) is None:
-        _AHEAD.begin(code)
-        if _AHEAD.crowded:
+        if _AHEAD.begin(code):
             _batches()  # here, since a fork that waits for threads that compile has llvmlite's lock by then
 
 

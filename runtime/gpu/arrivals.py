@@ -26,7 +26,6 @@ class Arrival:
         self._event = connection.cupy.cuda.Event(disable_timing=True)
 
     def send(self, target: int, source: int, size: int) -> None:
-        """As in the protocol."""
         connection = self._connection
         try:
             connection.enter()
@@ -36,7 +35,6 @@ class Arrival:
             raise explained(error, f"to send {size_text(size)} to the GPU") from None
 
     def awaited(self) -> None:
-        """As in the protocol."""
         connection = self._connection
         try:
             connection.enter()
@@ -48,7 +46,6 @@ class Arrival:
             raise explained(error, _SENT) from None
 
     def wait(self) -> None:
-        """As in the protocol."""
         try:
             self._event.synchronize()
         except self._connection.errors as error:
@@ -64,7 +61,6 @@ class Event:
         self._connection, self._event = connection, event
 
     def wait(self) -> None:
-        """As in the protocol."""
         try:
             self._event.synchronize()
         except self._connection.errors as error:

@@ -156,7 +156,7 @@ class GpuBackend:
         return replace(self._target(), refused=None, cublas=cublas)
 
     def _sound(self, made: GpuCompiled, again: Callable[[GpuTarget], GpuCompiled]) -> GpuCompiled:
-        """The same without convolutions that the library refuses: functions of our own do these."""
+        """Compile again without the convolutions that the library refuses: functions of our own do these."""
         if self._refuses(made):
             return again(replace(self._target(), refused=self.device.refused))
         return made

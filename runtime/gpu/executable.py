@@ -232,7 +232,7 @@ class GpuExecutable:
 
     @property
     def driver(self) -> Driver:
-        """That of its GPU."""
+        """The driver of its GPU."""
         return self._driver
 
     def time(self, timing: Untimed) -> None:

@@ -65,7 +65,7 @@ class Packet:
 
     @property
     def driver(self) -> Driver:
-        """That of its GPU."""
+        """The driver of its GPU."""
         return self.device.driver
 
     @property

@@ -40,11 +40,11 @@ class Untimed:
         return replay
 
     def hosted(self, action: Action, what: What) -> Action:
-        """The same action, in which the host decides or computes."""
+        """Replace an action in which the host decides or computes: by itself, as no times are taken."""
         return action
 
     def around(self, parts: list[Action], captured: bool) -> list[Action]:
-        """The same as `parts`, which are all of a run."""
+        """Replace the parts of a run: by themselves."""
         return parts
 
 
@@ -143,7 +143,7 @@ class Timing(Untimed):
         return Times(tally.runs, stamps, 1, note)
 
     def _asked(self, action: Callable[[], object]) -> None:
-        """Do what asks the GPU for more, at once or by replays, and wait until it is done."""
+        """Run an action that asks the GPU for more, at once or by replays, and wait until it is done."""
         begun = time.time_ns()
         self.begin()
         action()

@@ -1,4 +1,4 @@
-"""Variables as they were, should a run fail between one update and the next.
+"""Copies of variables, to restore them should a run fail between one update and the next.
 
 What is captured is launched as a whole. The first run of a step is not: it asks for kernel after kernel, and
 updates in place are done by then if a later one fails, or if Ctrl-C comes between two.

@@ -11,7 +11,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TextIO, overload
+from typing import TYPE_CHECKING, Self, TextIO, overload
 
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.support.dataclass import dataclass
@@ -169,7 +169,26 @@ def overwrites(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-class Progress:
+class StatusLine:
+    """Context with a line of standard error, which is written over and erased at the end."""
+
+    def __init__(self) -> None:
+        self._shown = 0  # signs of the line
+
+    def __enter__(self) -> Self:
+        return self
+
+    def show(self, line: str) -> None:
+        """Write over the line."""
+        print(f"\r{line.ljust(self._shown)}", end="", file=sys.stderr, flush=True)
+        self._shown = len(line)
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            print(f"\r{' ' * self._shown}\r", end="", file=sys.stderr, flush=True)
+
+
+class Progress(StatusLine):
     """Context that is called with each step of `what`.
 
     Nothing is written unless standard error is a terminal or a notebook, nor with `SG_PROGRESS=0`; of several
@@ -177,13 +196,10 @@ class Progress:
     """
 
     def __init__(self, what: str) -> None:
+        super().__init__()
         self._what = what
         self._count = 0
         self._next = clock() + PATIENCE
-        self._shown = 0  # signs of the line
-
-    def __enter__(self) -> Progress:
-        return self
 
     def __call__(self, done: int | None = None, total: int | None = None, noun: str = "step") -> None:
         """Tell that a step is done, or that step `done` of `total` begins."""
@@ -195,13 +211,7 @@ class Progress:
             far = f", {self._count} done" if total is None else f": {noun} {done} of {total}"
             room = shutil.get_terminal_size().columns - len(far) - 1
             what = self._what if len(self._what) <= room else f"{self._what[: max(room - 3, 0)]}..."
-            line = what + far
-            print(f"\r{line.ljust(self._shown)}", end="", file=sys.stderr, flush=True)
-            self._shown = len(line)
-
-    def __exit__(self, *_: object) -> None:
-        if self._shown:
-            print(f"\r{' ' * self._shown}\r", end="", file=sys.stderr, flush=True)
+            self.show(what + far)
 
 
 def _is_first_process() -> bool:

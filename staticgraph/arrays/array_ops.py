@@ -14,7 +14,7 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, string
 from staticgraph.compiler.graph.errors import misuse, require
-from staticgraph.compiler.graph.recording.calls import stands_for_tensor
+from staticgraph.compiler.graph.recording.calls import holds_tensor
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, broadcast, normalize_axis
 from staticgraph.compiler.graph.static_value import static_value
@@ -351,24 +351,18 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     >>> sg.stack([x, x], axis=1).shape.as_list()
     [4, 2]
     """
-    if axis == 0 and not _has_tensor(values):
+    if axis == 0 and not holds_tensor(values):
         return convert_to_tensor(values, name=name)
     values = list(values) if isinstance(values, list | tuple) else unstack(values)
     if axis != 0:
         return ops.stack(values, axis=axis, name=name)
-    dtype = next((convert_to_tensor(v).dtype for v in values if _has_tensor(v)), None)
+    dtype = next((convert_to_tensor(v).dtype for v in values if holds_tensor(v)), None)
     with name_scope(name, values=values) as scope:
         parts = [
             v if isinstance(v, Tensor) else convert_to_tensor(v, dtype, name=str(i))
             for i, v in enumerate(values)
         ]
         return ops.stack(parts, axis=0, name=scope)
-
-
-def _has_tensor(values: Any) -> bool:
-    if isinstance(values, list | tuple):
-        return any(_has_tensor(v) for v in values)
-    return isinstance(values, Tensor) or stands_for_tensor(values)
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
@@ -460,7 +454,7 @@ def pad(
         hint = "it is CONSTANT, REFLECT or SYMMETRIC"
         raise misuse(ValueError, f"pad: Unknown padding mode: {mode!r}", hint)
     tensor = convert_to_tensor(tensor, name="input")
-    if not _has_tensor(constant_values) and constant_values == 0:
+    if not holds_tensor(constant_values) and constant_values == 0:
         if tensor.dtype is string:
             return ops.pad_v2(tensor, "", paddings=paddings, name=name)
         return ops.pad(tensor, paddings=paddings, name=name)

@@ -29,7 +29,6 @@ from staticgraph.compiler.graph.recording.calls import (
     stands_for_tensor,
 )
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, shape_text
-from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 __all__ = [
@@ -192,22 +191,6 @@ def _first_dtype(value: Any) -> DType | None:
 
 
 @for_composites
-def decided(flag: Any) -> Any:
-    """Return a flag as a bool if it is known while the graph is built, else the tensor that it is.
-
-    A constant tensor chooses a branch here and now, as in TensorFlow.
-
-    >>> import staticgraph as sg
-    >>> from staticgraph.building.inputs import decided
-    >>> decided(sg.constant(True)), decided(1)
-    (True, True)
-    """
-    if not isinstance(flag, Tensor):
-        return bool(flag)
-    known = static_value(flag)
-    return flag if known is None else bool(known)
-
-
 def identity(input: Any, name: str | None = None) -> Tensor:
     """A tensor equal to `input`, with a name of its own,
     made under the present scopes and control dependencies.

@@ -51,7 +51,7 @@ class Part(NamedTuple):
         listed = [ops.reshape(each, shape=(-1,)) for each in tensors]
         lacking = self.rows * size() - sum(v.type.size for v in self.wholes)
         if lacking:
-            listed.append(constant(np.zeros(lacking, listed[0].dtype.numpy)))
+            listed.append(constant(np.zeros(lacking), listed[0].dtype))
         return listed[0] if len(listed) == 1 else ops.concat(listed, axis=0)
 
     def cut(self, flat: Tensor) -> list[Tensor]:
@@ -115,7 +115,7 @@ def _part(dtype: DType, variables: list[Variable]) -> Part:
             raise misuse(UnimplementedError, text, "leave shard_state out")
     rows = -(-sum(v.type.size for v in variables) // size())
     with init_scope():
-        variable = Variable(np.zeros(rows, dtype.numpy), trainable=False, name="sharded_state/part")
+        variable = Variable(np.zeros(rows), trainable=False, name="sharded_state/part", dtype=dtype)
     return Part(variable, variables, rows)
 
 

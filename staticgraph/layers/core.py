@@ -7,11 +7,12 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.building.framework import checked
-from staticgraph.building.inputs import decided, identity
+from staticgraph.building.inputs import identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import ShapeError, misuse, require
 from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, count_more
 from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of, weight_options, with_weights
 from staticgraph.nn.activation import activation_of

@@ -8,7 +8,7 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.arrays.casts import of_dtype
 from staticgraph.building.framework import checked
-from staticgraph.building.inputs import constant, decided
+from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.graph.errors import misuse, require
@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.recording.op_count import (
     set_op_count,
 )
 from staticgraph.compiler.graph.shapes import TensorShape, normalize_axis
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of
 from staticgraph.state.initializers import Ones, Zeros

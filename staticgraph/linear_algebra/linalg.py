@@ -27,6 +27,7 @@ from staticgraph.compiler.graph.recording.op_count import (
     counted_as,
 )
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.linear_algebra.einsum_steps import count_of_steps, einsum_steps, has_steps
 from staticgraph.linear_algebra.matrix_functions import (
@@ -115,18 +116,14 @@ def matmul(
         a = convert_to_tensor(a, dtype=dtypes[0] if dtypes else None, name="a")
         b = convert_to_tensor(b, dtype=a.dtype, name="b")
         if all(x.shape.ndims is None or x.shape.ndims > 2 for x in (a, b)) or max(_ranks(a, b)) > 2:
-            a, b = (_conjugated(x) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
+            a, b = (conjugate(x) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
             return ops.batch_matmul(a, b, transpose_a or adjoint_a, transpose_b or adjoint_b, name=scope)
-        a, b = (_conjugated(x) if t else x for x, t in ((a, adjoint_a), (b, adjoint_b)))
+        a, b = (conjugate(x) if t else x for x, t in ((a, adjoint_a), (b, adjoint_b)))
         return ops.matmul(a, b, transpose_a or adjoint_a, transpose_b or adjoint_b, name=scope)
 
 
 def _ranks(*tensors: Tensor) -> list[int]:
     return [x.shape.ndims or 0 for x in tensors]
-
-
-def _conjugated(x: Tensor) -> Tensor:
-    return ops.conj(x) if x.dtype.is_complex else x
 
 
 def matvec(
@@ -313,7 +310,7 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
             )
         *batch, rows, columns = range(rank or 0)
         turned = ops.transpose(a, perm=(*batch, columns, rows))
-        return _conjugated(turned) if conjugate else turned
+        return ops.conj(turned) if conjugate and turned.dtype.is_complex else turned
 
 
 transpose = matrix_transpose

@@ -12,7 +12,7 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_max, reduce_sum
 
@@ -66,7 +66,7 @@ def tridiagonal_matmul(
 
     `diagonals` has shape [..., 3, n], with the superdiagonal, whose last element is not used, the diagonal,
     and the subdiagonal, whose first element is not used; with 'sequence' it is a list of the three, with
-    'matrix' a full matrix. ValueError for another format.
+    'matrix' a full matrix. ValueError for another format, or another number of diagonals.
     """
     with name_scope(name, "tridiagonal_matmul", [rhs]):
         rhs = convert_to_tensor(rhs)
@@ -166,14 +166,26 @@ def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> Lu:
     return Lu(*ops.lu(input, output_idx_type=as_dtype(output_idx_type), name=name))
 
 
+def _misshapen(diagonals: Tensor, wanted: str) -> Exception:
+    made = [(diagonals.name, diagonals.op.where)]
+    return misuse(ShapeError, f"{wanted}, and have {diagonals.shape}", made=made)
+
+
 def _three_diagonals(diagonals: Any, form: str) -> tuple[Tensor, Tensor, Tensor]:
     if form == "sequence":
         above, middle, below = (convert_to_tensor(d) for d in diagonals)
         return above, middle, below
     diagonals = convert_to_tensor(diagonals)
+    shape = diagonals.type.shape
     if form == "compact":
+        if shape is not None and not (len(shape) > 1 and shape[-2] in (3, None)):
+            raise _misshapen(diagonals, "compact diagonals must have shape [..., 3, n]")
+        if shape is not None and shape[-2] is None:
+            diagonals = ops.ensure_shape(diagonals, shape=(*shape[:-2], 3, shape[-1]))
         return diagonals[..., 0, :], diagonals[..., 1, :], diagonals[..., 2, :]
     if form == "matrix":
+        if shape is not None and not (len(shape) > 1 and (None in shape[-2:] or shape[-1] == shape[-2])):
+            raise _misshapen(diagonals, "tridiagonal matrices must be square")
         middle = matrix_diag_part(diagonals)
         nothing = ops.zeros_like(middle[..., :1])
         above = matrix_diag_part(diagonals[..., :-1, 1:])

@@ -18,6 +18,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.elementwise.arithmetic import absolute
+from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
 from staticgraph.mathematics.reductions import reduce_max, reduce_sum
 
 
@@ -55,8 +56,7 @@ def norm(
 
 def _norm(x: Tensor, ord: Any, axis: Any, keepdims: bool, is_matrix: bool) -> Tensor:
     if ord in ("euclidean", "fro") or (ord == 2 and not is_matrix):
-        conjugate = ops.conj(x) if x.dtype.is_complex else x
-        return _kept(ops.sqrt(reduce_sum(x * conjugate, axis, keepdims=True)), axis, keepdims)
+        return _kept(ops.sqrt(reduce_sum(x * conjugate(x), axis, keepdims=True)), axis, keepdims)
     size = absolute(x)
     if is_matrix and ord == 2:
         return _kept(_spectral(x, axis), axis, keepdims)

@@ -12,7 +12,7 @@ from staticgraph.arrays.sorting import cumsum
 from staticgraph.building.framework import control_dependencies, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor, identity
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import counted_as
@@ -47,7 +47,8 @@ def ctc_loss(
     is False; `preprocess_collapse_repeated` makes one of equal successive labels first. Blanks and labels
     beyond them end a sequence; others after them, and negative labels, are an InvalidArgumentError. So are
     more labels than steps; with `ignore_longer_outputs_than_inputs` their loss is 0. The loss is infinite if
-    there is no way for another reason. TypeError for labels that are not sparse.
+    there is no way for another reason. Logits of 16 bits are added up as float32. TypeError for labels that
+    are not sparse.
 
     >>> import staticgraph as sg
     >>> labels = sg.SparseTensor([[0, 0], [0, 1]], sg.constant([0, 1]), [1, 2])
@@ -80,7 +81,10 @@ def ctc_loss(
             demands.append(ops.assert_true(ops.reduce_all(fits), [lengths, steps], shown=more))
         with control_dependencies(demands):
             scores = identity(scores)
+        dtype = scores.dtype
+        scores = ops.cast(scores, dtype=float32) if dtype.size == 2 else scores
         loss = _Lattice(log_softmax(scores), dense, ctc_merge_repeated).loss(steps, lengths)
+        loss = ops.cast(loss, dtype=dtype) if dtype.size == 2 else loss
         return ops.select(fits, loss, zeros_like(loss)) if ignore_longer_outputs_than_inputs else loss
 
 

@@ -200,9 +200,9 @@ def fused_batch_norm(
     x = convert_to_tensor(x, name="input")
     scale = convert_to_tensor(scale, name="scale")
     offset = convert_to_tensor(offset, name="offset")
-    nothing = np.zeros(0, scale.dtype.numpy)
-    mean = convert_to_tensor(nothing if mean is None else mean)
-    variance = convert_to_tensor(nothing if variance is None else variance)
+    dtype = scale.dtype if mean is None else None
+    mean = convert_to_tensor(np.zeros(0) if mean is None else mean, dtype=dtype)
+    variance = convert_to_tensor(np.zeros(0) if variance is None else variance, dtype=dtype)
     epsilon = max(epsilon, 1.001e-5)  # TF1's floor, below which cuDNN does not go
     return ops.fused_batch_norm(
         x,

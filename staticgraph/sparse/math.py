@@ -17,6 +17,7 @@ from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
 from staticgraph.mathematics.reductions import reduce_prod
 from staticgraph.sparse.structure import is_axis, places, positions, reorder, retain
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
@@ -47,14 +48,10 @@ def matmul(
             )
         row, column = (1, 0) if adjoint_a else (0, 1)
         if adjoint_b:
-            dense = _conjugated(ops.transpose(dense, perm=(1, 0)))
-        values = _conjugated(a.values) if adjoint_a else a.values
+            dense = conjugate(ops.transpose(dense, perm=(1, 0)))
+        values = conjugate(a.values) if adjoint_a else a.values
         terms = ops.gather(dense, a.indices[:, column], axis=0) * ops.expand_dims(values, axis=1)
         return ops.unsorted_segment_sum(terms, a.indices[:, row], num_segments=a.dense_shape[row])
-
-
-def _conjugated(x: Tensor) -> Tensor:
-    return ops.conj(x) if x.dtype.is_complex else x
 
 
 def _kept(x: SparseTensor, axis: Any, call: str) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.errors import ShapeError, misuse, require, shown
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state.replicas import VariableAggregation, VariableSynchronization
-from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
+from staticgraph.state.scopes import VariableScope, get_variable, get_variable_scope, variable_scope
 from staticgraph.state.store import AUTO_REUSE
 from staticgraph.state.variables import Variable, parts_of
 
@@ -212,7 +212,14 @@ class Layer:
         partitioner: Any = None,
         **options: Any,
     ) -> Variable:
-        """A variable of the layer: for use in `build`. `regularizer(variable)` is added to the losses."""
+        """A variable of the layer, in its scope. `regularizer(variable)` is added to the losses."""
+        opened = self._open_scope(None)
+        if get_variable_scope().name != opened.name:  # `build` was called by itself, or opened another scope
+            with self._entered(opened):
+                return self.add_weight(
+                    name, shape, dtype, initializer, regularizer, trainable, constraint, use_resource,
+                    synchronization, aggregation, partitioner, **options,
+                )  # fmt: skip
         trained = self.trainable and is_trained(trainable, synchronization)
         wanted = as_dtype(dtype) if dtype is not None else self.dtype
         regularization = get_collection_ref(GraphKeys.REGULARIZATION_LOSSES)
@@ -285,15 +292,19 @@ class Layer:
     @contextmanager
     def _opened(self, shape: Any, scope: Any = None) -> Iterator[None]:
         """The layer's variable scope, with its variables made, for inputs of this shape."""
-        opened = self._open_scope(scope)
+        with self._entered(self._open_scope(scope)):
+            if not self.built:
+                self.build(shape)
+                self.built = True
+            yield
+
+    @contextmanager
+    def _entered(self, opened: VariableScope) -> Iterator[None]:
         reuse = True if self.built else self._reuse
         with (
             variable_scope(opened, reuse=reuse, auxiliary_name_scope=False),
             name_scope(opened.original_name_scope),
         ):
-            if not self.built:
-                self.build(shape)
-                self.built = True
             yield
 
     def _open_scope(self, scope: Any) -> VariableScope:

@@ -10,7 +10,13 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.arrays.array_ops import fitted_rank
 from staticgraph.arrays.casts import of_dtype, widened
-from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, name_scope
+from staticgraph.building.framework import (
+    GraphKeys,
+    add_to_collection,
+    control_dependencies,
+    get_collection,
+    name_scope,
+)
 from staticgraph.building.inputs import convert_to_tensor, stop_gradient
 from staticgraph.building.signatures import arguments
 from staticgraph.compiler import ops
@@ -68,6 +74,7 @@ class Reduction:
             raise misuse(ValueError, f"reduction={shown(key)} is not one of {', '.join(cls.all())}")
 
 
+_UNFIT = "weights can not be broadcast to values"
 _BY_WEIGHTS = Reduction.SUM_BY_NONZERO_WEIGHTS
 
 
@@ -92,8 +99,8 @@ def compute_weighted_loss(
         losses = widened(losses) if losses.dtype.is_floating else ops.cast(losses, dtype=float32)
         given = isinstance(weights, Tensor)
         weights = of_dtype(convert_to_tensor(weights), losses.dtype)
-        _check_weights(weights, losses)
         with counted_as(losses.graph, _operations(losses, weights, reduction) + (0 if given else 1)):
+            weights = _fitting(weights, losses)
             weighted = ops.multiply(losses, weights)
             loss = weighted if reduction == Reduction.NONE else _reduced(weighted, losses, weights, reduction)
         loss = of_dtype(loss, result_dtype)
@@ -119,17 +126,35 @@ def _operations(losses: Tensor, weights: Tensor, reduction: str) -> int:
     return check + 15 + (0 if same else 4 + check)
 
 
+def _fitting(weights: Tensor, losses: Tensor) -> Tensor:
+    """Return weights that broadcast to losses. Others are an error, if not here, then in a run."""
+    given, wanted = weights.type.shape, losses.type.shape
+    if given == ():
+        return weights
+    if given is None or wanted is None:
+        rank = ops.rank_of(weights)
+        fits = ops.logical_or(ops.equal(rank, 0), ops.equal(rank, ops.rank_of(losses)))
+        shapes = [ops.shape_of(weights), ops.shape_of(losses)]
+        with control_dependencies([ops.assert_true(fits, shapes, shown=(f"{_UNFIT}: ", None, " to ", None))]):
+            weights = ops.identity(weights)
+    else:
+        _check_weights(weights, losses)
+        if all(m == 1 or (m is not None and m == n) for m, n in zip(given, wanted, strict=True)):
+            return weights
+    return ops.broadcast_to(weights, shape=ops.shape_of(losses))
+
+
 def _check_weights(weights: Tensor, losses: Tensor) -> None:
     given, wanted = weights.type.shape, losses.type.shape
     if given is None or wanted is None or given == ():
         return
-    same_rank = len(given) == len(wanted)
-    if not same_rank or any(
-        m not in (1, None) and n not in (m, None) for m, n in zip(given, wanted, strict=True)
+    if len(given) == len(wanted) and all(
+        m in (1, None) or n in (m, None) for m, n in zip(given, wanted, strict=True)
     ):
-        text = f"weights can not be broadcast to values: {weights.shape} to {losses.shape}"
-        made = [("weights", weights.op.where), ("losses", losses.op.where)]
-        raise misuse(ShapeError, text, "use a number, or the same rank and sizes, or sizes of 1", made=made)
+        return
+    text = f"{_UNFIT}: {weights.shape} to {losses.shape}"
+    made = [("weights", weights.op.where), ("losses", losses.op.where)]
+    raise misuse(ShapeError, text, "use a number, or the same rank and sizes, or sizes of 1", made=made)
 
 
 def _reduced(weighted: Tensor, losses: Tensor, weights: Tensor, reduction: str) -> Tensor:
@@ -203,13 +228,20 @@ def get_total_loss(
 
 
 def _pair(
-    labels: Any, predictions: Any, names: tuple[str, str] = ("labels", "predictions")
+    labels: Any,
+    predictions: Any,
+    names: tuple[str, str] = ("labels", "predictions"),
+    wide: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """Both as floating tensors, of compatible shapes: ShapeError otherwise."""
+    """Both as floating tensors, of compatible shapes: ShapeError otherwise.
+
+    If `wide`, numbers of 16 bits become float32, and so does the loss: float16 has no square of 256.
+    """
     for value, name in ((labels, names[0]), (predictions, names[1])):
         if value is None:
             raise misuse(ValueError, f"{name} must not be None")
     second = _floating(convert_to_tensor(predictions))
+    second = widened(second) if wide else second
     first = convert_to_tensor(labels)
     first = first if first.dtype is second.dtype else ops.cast(first, dtype=second.dtype)
     if not first.shape.is_compatible_with(second.shape):
@@ -224,13 +256,14 @@ def _floating(x: Tensor) -> Tensor:
     return x if x.dtype.is_floating else ops.cast(x, dtype=float32)
 
 
-def _loss(scope: str) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
+def _loss(scope: str, wide: bool = True) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
     """Make the losses of single elements, of two tensors and options, one that is weighted and collected.
 
     The function gets the two as floating tensors of one shape. Its options come after `weights`.
 
     Args:
         scope: The default of the name.
+        wide: True if the loss of numbers of 16 bits is float32, as in TensorFlow.
     """
 
     def decorate(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -246,7 +279,7 @@ def _loss(scope: str) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]
             labels, predictions, weights = (given.pop(name) for name in (*names, "weights"))
             opened, *collected = (given.pop(parameter.name) for parameter in further)
             with name_scope(opened, scope, [predictions, labels, weights]) as inner:
-                losses = function(*_pair(labels, predictions, names), **given)
+                losses = function(*_pair(labels, predictions, names, wide), **given)
                 return compute_weighted_loss(losses, weights, inner, *collected)
 
         weighted.__signature__ = signature  # type: ignore[attr-defined]
@@ -362,7 +395,7 @@ def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
     return ops.squared_difference(predictions, labels)
 
 
-@_loss("sigmoid_cross_entropy_loss")
+@_loss("sigmoid_cross_entropy_loss", wide=False)
 def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, label_smoothing: float = 0) -> Tensor:
     """Weighted mean of `sigmoid_cross_entropy_with_logits`;
     `label_smoothing` moves labels towards one half.
@@ -373,7 +406,7 @@ def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, label_smoothing:
     return nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits, name="xentropy")
 
 
-@_loss("softmax_cross_entropy_loss")
+@_loss("softmax_cross_entropy_loss", wide=False)
 def softmax_cross_entropy(onehot_labels: Any, logits: Any, label_smoothing: float = 0) -> Tensor:
     """Weighted mean of the cross entropy between `onehot_labels`
     and `softmax(logits)`, both of shape [batch, classes].

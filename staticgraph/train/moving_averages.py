@@ -8,7 +8,13 @@ from functools import partial
 from typing import Any
 
 from staticgraph.arrays import creation
-from staticgraph.building.framework import GraphKeys, add_to_collection, init_scope, name_scope
+from staticgraph.building.framework import (
+    GraphKeys,
+    add_to_collection,
+    get_default_graph,
+    init_scope,
+    name_scope,
+)
 from staticgraph.building.inputs import convert_to_tensor, group
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
@@ -52,7 +58,8 @@ def _debiased(variable: Variable, value: Tensor, weight: Tensor, name: str) -> T
         )
         step = get_variable(_unused(scope, "local_step"), [], variable.dtype, Zeros(), trainable=False)
     total = biased.assign_sub((biased - value) * weight)
-    seen = 1.0 - ops.pow(1.0 - weight, step.assign_add(1.0))
+    steps = step.assign_add(1.0)
+    seen = 1.0 - ops.pow(1.0 - weight, steps)
     return ops.assign(variable.handle, total / seen, name=name)
 
 
@@ -123,7 +130,11 @@ class ExponentialMovingAverage:
     def _shadow(self, var: Any, zero: bool) -> Variable:
         name = f"{var.op.name}/{self._name}"
         with init_scope(), name_scope(None), variable_scope(None, name) as scope:
-            initial = creation.zeros(var.shape, var.dtype) if zero else var.initialized_value()
+            if zero:
+                with name_scope("Initializer"):
+                    initial = creation.zeros(var.shape, var.dtype)
+            else:
+                initial = var.initialized_value()
             count_more(var.graph, 0 if zero else 12)  # TensorFlow makes sure that it is initialized once more
             shadow = Variable(initial, trainable=False, name=f"{scope.name}/")
             place_slot(shadow, var)
@@ -141,20 +152,27 @@ class ExponentialMovingAverage:
         return self._averages.get(var)
 
     def average_name(self, var: Any) -> str:
-        """The name of the average of `var`, whether it is made already or not."""
+        """The name of the average of `var`; in the present name scope if the average is not made yet."""
         made = self._averages.get(var)
-        return made.op.name if made is not None else f"{var.op.name}/{self._name}"
+        if made is not None:
+            return made.op.name
+        return get_default_graph().unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
 
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Variable]:
-        """For a Saver that restores averages in place of
-        variables: variables by the names to restore them from.
+        """Variables by the names to restore them from, for a Saver that restores averages in place of some.
+
+        Args:
+            moving_avg_variables: The variables that get the values of their averages. Default: those that
+                have averages, and all trainable ones.
+
+        Returns:
+            These variables by the names of their averages, and all other global variables by their own names.
         """
         averaged = set(
             moving_average_variables() + trainable_variables()
             if moving_avg_variables is None
             else moving_avg_variables
         )
-        own = {made.op.name for made in self._averages.values()}
         out = {self.average_name(var): var for var in averaged}
-        others = [v for v in global_variables() if v not in averaged and v.op.name not in own | out.keys()]
+        others = [v for v in global_variables() if v not in averaged and v.op.name not in out]
         return out | {v.op.name: v for v in others}

@@ -9,14 +9,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from tests.sessions import run
 
 Pair = namedtuple("Pair", ["first", "second"])
-
-
-def run(fetches: Any, feeds: Any = None) -> Any:
-    with sg.Session() as sess:
-        sess.run(sg.global_variables_initializer())
-        return sess.run(fetches, feeds)
 
 
 class TestRounds:

@@ -253,14 +253,6 @@ class TestEffects:
         assert seen == [0, 2, 4, 6]
 
 
-@pytest.fixture
-def interrupts() -> Any:
-    """SIGINT raises KeyboardInterrupt, also where this program was started with the signal ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.compiled  # the interpreter looks at no deadline
 class TestLoopsWithoutEnd:
     def endless(self, begun: Any) -> tuple[Any, Any]:
@@ -298,7 +290,7 @@ class TestLoopsWithoutEnd:
             session.run(made, timeout=0.05)
         assert session.run(v) == 1
 
-    def test_an_interrupt_stops_them(self, session: Any, interrupts: None):
+    def test_an_interrupt_stops_them(self, session: Any):
         begun = threading.Event()
         v, made = self.endless(lambda text: begun.set())
         session.run(v.initializer)

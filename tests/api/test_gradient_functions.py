@@ -14,14 +14,9 @@ import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import GradientError, UnimplementedError
 from tests.everywhere import Refused, check_everywhere
+from tests.sessions import run
 
 X = np.float32([1, -2, 3])
-
-
-def run(fetches: Any, feeds: Any = None) -> Any:
-    with sg.Session() as session:
-        session.run(sg.global_variables_initializer())
-        return session.run(fetches, feeds)
 
 
 def doubled(forward: Any, backward: Any) -> Any:

@@ -8,6 +8,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.graph.graph import default_derivatives
 from staticgraph.differentiation import gradient_functions
+from tests.sessions import evaluated
 
 
 @pytest.fixture(autouse=True)
@@ -19,11 +20,6 @@ def _registry() -> Iterator[None]:
     for table, old in zip(tables, before, strict=True):
         table.clear()
         table.update(old)
-
-
-def run(fetches, feed_dict=None):
-    with sg.Session() as sess:
-        return sess.run(fetches, feed_dict)
 
 
 def test_guided_relu():
@@ -39,7 +35,7 @@ def test_guided_relu():
         y = sg.nn.relu(x)
     assert y.name == "Relu:0"
     (grad,) = sg.gradients(y * [1.0, 1.0, -1.0, -1.0], x)
-    values, by_x = run([y, grad], {x: [2.0, -2.0, 2.0, -2.0]})
+    values, by_x = evaluated([y, grad], {x: [2.0, -2.0, 2.0, -2.0]})
     np.testing.assert_array_equal(values, [2, 0, 2, 0])
     np.testing.assert_array_equal(by_x, [1, 0, 0, 0])
 
@@ -69,7 +65,7 @@ def test_a_function_in_python():
         y = sg.py_func(lambda a: a**3, [x], sg.float32)
     y.set_shape([2])
     (grad,) = sg.gradients(y, x)
-    np.testing.assert_allclose(run(grad, {x: [2.0, -1.0]}), [12, 3])
+    np.testing.assert_allclose(evaluated(grad, {x: [2.0, -1.0]}), [12, 3])
 
 
 def test_inputs_without_a_derivative():
@@ -82,7 +78,7 @@ def test_inputs_without_a_derivative():
         z = x * y
     by_x, by_y = sg.gradients(z, [x, y])
     assert by_x is None  # as in TF1
-    np.testing.assert_array_equal(run(by_y, {x: [1.0, 2.0], y: [3.0, 4.0]}), [10, 10])
+    np.testing.assert_array_equal(evaluated(by_y, {x: [1.0, 2.0], y: [3.0, 4.0]}), [10, 10])
 
 
 def test_what_is_an_attribute_here_may_have_a_none():
@@ -93,7 +89,7 @@ def test_what_is_an_attribute_here_may_have_a_none():
     x = sg.placeholder(sg.float32, [3])
     with sg.get_default_graph().gradient_override_map({"Sum": "Halved"}):
         y = sg.reduce_sum(x)
-    np.testing.assert_array_equal(run(sg.gradients(y, x)[0], {x: [1.0, 2.0, 3.0]}), [0.5, 0.5, 0.5])
+    np.testing.assert_array_equal(evaluated(sg.gradients(y, x)[0], {x: [1.0, 2.0, 3.0]}), [0.5, 0.5, 0.5])
 
 
 def test_inner_maps_add_to_outer_ones():
@@ -106,13 +102,13 @@ def test_inner_maps_add_to_outer_ones():
             inner = sg.tanh(x) + sg.exp(x)
         outer = sg.exp(x)
     grads = [sg.gradients(y, x)[0] for y in (inner, outer, sg.tanh(x))]
-    np.testing.assert_array_equal(run(grads, {x: 0.0}), [2, 2, 1])
+    np.testing.assert_array_equal(evaluated(grads, {x: 0.0}), [2, 2, 1])
 
 
 def test_an_op_that_has_no_derivative_gets_one():
     sg.RegisterGradient("Round")(lambda op, grad: grad)
     x = sg.placeholder(sg.float32, [])
-    assert run(sg.gradients(sg.round(x) * 3.0, x)[0], {x: 0.4}) == 3
+    assert evaluated(sg.gradients(sg.round(x) * 3.0, x)[0], {x: 0.4}) == 3
 
 
 def test_second_derivative():
@@ -121,7 +117,7 @@ def test_second_derivative():
     with sg.get_default_graph().gradient_override_map({"Exp": "Cube"}):
         y = sg.exp(x)
     (first,) = sg.gradients(y, x)
-    assert run(sg.gradients(first, x)[0], {x: 2.0}) == 12
+    assert evaluated(sg.gradients(first, x)[0], {x: 2.0}) == 12
 
 
 class TestErrors:
@@ -136,7 +132,7 @@ class TestErrors:
         x = sg.placeholder(sg.float32, [1])
         with sg.get_default_graph().gradient_override_map({"Relu": "Nowhere"}):
             y = sg.nn.relu(x)
-        assert run(y, {x: [2.0]}) == 2
+        assert evaluated(y, {x: [2.0]}) == 2
         with pytest.raises(LookupError, match=r"no gradient is registered as 'Nowhere'.*Relu"):
             sg.gradients(y, x)
 
@@ -180,7 +176,7 @@ def test_the_gradient_of_another_type_of_operation(names: str):
     found = sg.gradients(y, [x, w])
     assert [grad is None for grad in found] == [by_x is None, by_w is None]
     wanted = [d for d in (by_x, by_w) if d is not None]
-    for made, known in zip(run([g for g in found if g is not None], {x: X, w: W}), wanted, strict=True):
+    for made, known in zip(evaluated([g for g in found if g is not None], {x: X, w: W}), wanted, strict=True):
         np.testing.assert_allclose(made, known, rtol=1e-6)
 
 
@@ -192,7 +188,7 @@ def test_the_gradient_of_another_type_in_a_loop():
             return i + 1, sg.round(value * 3.9) / 3.0
 
     _, y = sg.while_loop(lambda i, _: i < 3, body, [0, x])
-    np.testing.assert_allclose(run(sg.gradients(y, x)[0], {x: X}), np.full((2, 3), 1.3**3), rtol=1e-5)
+    np.testing.assert_allclose(evaluated(sg.gradients(y, x)[0], {x: X}), np.full((2, 3), 1.3**3), rtol=1e-5)
 
 
 @pytest.mark.parametrize("other", ["Identity", "MatMul"])

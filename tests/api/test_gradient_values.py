@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-
-
-def run(fetches, feeds=None):
-    with sg.Session() as session:
-        session.run(sg.global_variables_initializer())
-        return session.run(fetches, feeds)
+from tests.sessions import run
 
 
 def test_a_custom_gradient_takes_the_place_of_the_symbolic_one():

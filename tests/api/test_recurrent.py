@@ -122,6 +122,22 @@ def test_more_labels_than_steps_are_an_error_of_the_run():
         sess.run(loss)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_logits_of_16_bits_are_added_up_as_float32(dtype: str):
+    """The logarithm of no probability is no float16: derivatives were NaN."""
+    labels = sg.SparseTensor([[0, 0], [0, 1]], sg.constant([0, 1]), [1, 2])
+    logits = sg.constant(np.random.default_rng(0).normal(size=(5, 1, 3)), dtype)
+    pairs = []
+    for scores in (logits, sg.cast(logits, sg.float32)):
+        loss = sg.nn.ctc_loss(labels, scores, [5])
+        pairs.append((loss, sg.gradients(loss, scores)[0]))
+    with sg.Session() as sess:
+        (loss, slope), wanted = sess.run(pairs)
+    assert pairs[0][0].dtype.name == pairs[0][1].dtype.name == dtype
+    for mine, other in zip((loss, slope), wanted, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-2, atol=1e-3)
+
+
 def test_indices_of_two_dtypes_meet_in_one_derivative():
     table = sg.Variable(np.arange(6.0).reshape(3, 2))
     rows = [sg.gather(table, sg.constant([0, 2], dtype)) for dtype in (sg.int32, sg.int64)]

@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from tests.sessions import evaluated
 
 ROWS = np.arange(12.0).reshape(4, 3)
-
-
-def run(fetches: Any, feeds: Any = None) -> Any:
-    with sg.Session() as sess:
-        return sess.run(fetches, feeds)
 
 
 def filled() -> sg.TensorArray:
@@ -26,37 +22,37 @@ class TestOperations:
         array = sg.TensorArray(sg.float32, 3)
         for i in (2, 0, 1):
             array = array.write(i, [i * 1.0, i * 10.0])
-        np.testing.assert_array_equal(run(array.read(2)), [2, 20])
-        np.testing.assert_array_equal(run(array.stack()), [[0, 0], [1, 10], [2, 20]])
+        np.testing.assert_array_equal(evaluated(array.read(2)), [2, 20])
+        np.testing.assert_array_equal(evaluated(array.stack()), [[0, 0], [1, 10], [2, 20]])
 
     def test_rows_that_were_not_written_are_zeros(self):
         array = sg.TensorArray(sg.float32, 3, element_shape=[2]).write(1, [1.0, 2.0])
-        np.testing.assert_array_equal(run(array.stack()), [[0, 0], [1, 2], [0, 0]])
+        np.testing.assert_array_equal(evaluated(array.stack()), [[0, 0], [1, 2], [0, 0]])
 
     def test_unstack_gather_concat_size(self):
         array = filled()
-        np.testing.assert_array_equal(run(array.gather([3, 0])), ROWS[[3, 0]])
-        assert run(array.size()) == 4
+        np.testing.assert_array_equal(evaluated(array.gather([3, 0])), ROWS[[3, 0]])
+        assert evaluated(array.size()) == 4
 
     def test_concat(self):
         value = np.arange(24.0).reshape(4, 2, 3)
         array = sg.TensorArray(sg.float64, 4).unstack(value)
-        np.testing.assert_array_equal(run(array.concat()), value.reshape(8, 3))
+        np.testing.assert_array_equal(evaluated(array.concat()), value.reshape(8, 3))
 
     def test_scatter(self):
         array = sg.TensorArray(sg.float64, 4).scatter([2, 0], ROWS[:2])
-        np.testing.assert_array_equal(run(array.read(2)), ROWS[0])
-        np.testing.assert_array_equal(run(array.read(0)), ROWS[1])
+        np.testing.assert_array_equal(evaluated(array.read(2)), ROWS[0])
+        np.testing.assert_array_equal(evaluated(array.read(0)), ROWS[1])
 
     def test_split(self):
         array = sg.TensorArray(sg.float64, 2).split(sg.constant(ROWS), [2, 2])
-        np.testing.assert_array_equal(run(array.read(1)), ROWS[2:])
+        np.testing.assert_array_equal(evaluated(array.read(1)), ROWS[2:])
 
     def test_grows_where_it_may(self):
         array = sg.TensorArray(sg.int32, 0, dynamic_size=True)
         for i in range(3):
             array = array.write(i, i * i)
-        assert list(run(array.stack())) == [0, 1, 4]
+        assert list(evaluated(array.stack())) == [0, 1, 4]
 
     def test_what_is_known_of_shapes(self):
         array = sg.TensorArray(sg.float32, 3)
@@ -69,7 +65,7 @@ class TestOperations:
     @pytest.mark.parametrize("dtype", ["bool", "int32", "int64", "float32", "float64", "complex64"])
     def test_dtypes(self, dtype: str):
         value = ROWS.astype(dtype)
-        found = run(sg.TensorArray(dtype, 4).unstack(value).stack())
+        found = evaluated(sg.TensorArray(dtype, 4).unstack(value).stack())
         assert found.dtype == np.dtype(dtype)
         np.testing.assert_array_equal(found, value)
 
@@ -89,7 +85,7 @@ class TestInLoops:
         _, array = sg.while_loop(
             lambda i, a: i < 10, lambda i, a: (i + 1, a.write(i, a.read(i - 1) + a.read(i - 2))), [2, array]
         )
-        assert list(run(array.stack())) == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34]
+        assert list(evaluated(array.stack())) == [0, 1, 1, 2, 3, 5, 8, 13, 21, 34]
 
     def test_written_in_a_branch(self):
         array = sg.TensorArray(sg.int32, 6)
@@ -98,7 +94,7 @@ class TestInLoops:
             return i + 1, sg.cond(sg.equal(i % 2, 0), lambda: a.write(i, i), lambda: a.write(i, -i))
 
         _, array = sg.while_loop(lambda i, a: i < 6, body, [0, array])
-        assert list(run(array.stack())) == [0, -1, 2, -3, 4, -5]
+        assert list(evaluated(array.stack())) == [0, -1, 2, -3, 4, -5]
 
     def test_two_of_them_side_by_side(self):
         arrays = [sg.TensorArray(sg.float32, 3), sg.TensorArray(sg.int32, 3)]
@@ -107,7 +103,7 @@ class TestInLoops:
             lambda i, a, b: (i + 1, a.write(i, sg.to_float(i) / 2.0), b.write(2 - i, i)),
             [0, *arrays],
         )
-        first, second = run([one.stack(), other.stack()])
+        first, second = evaluated([one.stack(), other.stack()])
         assert (list(first), list(second)) == ([0, 0.5, 1], [2, 1, 0])
 
     def test_in_a_loop_of_a_loop(self):
@@ -118,7 +114,7 @@ class TestInLoops:
             return i + 1, a
 
         _, array = sg.while_loop(lambda i, a: i < 3, outer, [0, array])
-        np.testing.assert_array_equal(run(array.stack()).reshape(3, 3), np.outer(range(3), range(3)))
+        np.testing.assert_array_equal(evaluated(array.stack()).reshape(3, 3), np.outer(range(3), range(3)))
 
     def test_that_grows(self):
         n = sg.placeholder(sg.int32, [])
@@ -150,7 +146,7 @@ class TestDerivatives:
         x, y = sg.placeholder(sg.float64, [2]), sg.placeholder(sg.float64, [2])
         array = sg.TensorArray(sg.float64, 2).write(0, x * x).write(1, y * 3.0)
         total = array.read(0) * array.read(1)
-        found = run(sg.gradients(total, [x, y]), {x: [1, 2], y: [3, 4]})
+        found = evaluated(sg.gradients(total, [x, y]), {x: [1, 2], y: [3, 4]})
         np.testing.assert_allclose(found, [[18, 48], [3, 12]])
 
     def test_of_unstack_gather_and_stack(self):
@@ -160,7 +156,7 @@ class TestDerivatives:
         wanted = np.full([4, 3], 10.0)
         wanted[1] += 2
         wanted[3] += 1
-        np.testing.assert_allclose(run(sg.gradients(y, [x])[0], {x: ROWS}), wanted)
+        np.testing.assert_allclose(evaluated(sg.gradients(y, [x])[0], {x: ROWS}), wanted)
 
     def test_of_scatter_split_and_concat(self):
         x = sg.placeholder(sg.float64, [4, 3])
@@ -169,7 +165,7 @@ class TestDerivatives:
         weights = np.arange(12.0).reshape(4, 3)
         y = sg.reduce_sum(array.stack() * weights) + sg.reduce_sum(halves.concat() * weights)
         wanted = weights[::-1] + 2 * ROWS * weights
-        np.testing.assert_allclose(run(sg.gradients(y, [x])[0], {x: ROWS}), wanted)
+        np.testing.assert_allclose(evaluated(sg.gradients(y, [x])[0], {x: ROWS}), wanted)
 
     def test_through_a_loop_that_reads_and_writes(self):
         x = sg.placeholder(sg.float64, [4, 3])
@@ -201,8 +197,8 @@ class TestDerivatives:
         array = sg.TensorArray(sg.float64, 2).write(0, x)
         array = sg.cond(p, lambda: array.write(1, x * x), lambda: array.write(1, x * 3.0))
         (grad,) = sg.gradients(array.stack(), [x])
-        np.testing.assert_allclose(run(grad, {p: True, x: [1, 2, 3]}), [3, 5, 7])
-        np.testing.assert_allclose(run(grad, {p: False, x: [1, 2, 3]}), [4, 4, 4])
+        np.testing.assert_allclose(evaluated(grad, {p: True, x: [1, 2, 3]}), [3, 5, 7])
+        np.testing.assert_allclose(evaluated(grad, {p: False, x: [1, 2, 3]}), [4, 4, 4])
 
 
 class TestRowsOfUnknownShape:
@@ -216,7 +212,7 @@ class TestRowsOfUnknownShape:
                 return i + 1, array.write(i, x * sg.to_float(i))
 
         _, array = sg.while_loop(lambda i, _: i < 3, body, (0, sg.TensorArray(sg.float32, 3)))
-        found = run(array.stack(), {x: [[1, 2]]})
+        found = evaluated(array.stack(), {x: [[1, 2]]})
         np.testing.assert_array_equal(found, [[[0, 0]], [[1, 2]], [[2, 4]]])
 
     def test_scattered(self):
@@ -227,7 +223,7 @@ class TestRowsOfUnknownShape:
                 return i + 1, array.scatter([i, 3 - i], x)
 
         _, array = sg.while_loop(lambda i, _: i < 2, body, (0, sg.TensorArray(sg.float32, 4)))
-        found = run(array.stack(), {x: [[1, 2], [3, 4]]})
+        found = evaluated(array.stack(), {x: [[1, 2], [3, 4]]})
         np.testing.assert_array_equal(found, [[1, 2], [1, 2], [3, 4], [3, 4]])
 
 

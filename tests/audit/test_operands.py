@@ -1,7 +1,7 @@
 """Every op on operands of every other size: its type rule refuses them, or they compute what the op means.
 
 A part of the variants is put to the type rules; a few are compiled and run, in processes of their own, with
-pages around their memory that nobody may touch. `tools/audit_operands.py` does it with all of them.
+pages around their memory that nobody may touch. `tools/fuzz/operands.py` does it with all of them.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ RUN = (
 
 @pytest.mark.one_in(3)
 def test_some_between_guarded_pages():
-    command = [sys.executable, str(ROOT / "tools" / "audit_operands.py"), *RUN.split(), "--every", "120"]
+    command = [sys.executable, str(ROOT / "tools" / "fuzz" / "operands.py"), *RUN.split(), "--every", "120"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
     assert run.stdout.startswith(f"{len(RUN.split())} ops: ")

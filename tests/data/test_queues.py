@@ -242,15 +242,7 @@ def test_an_error_in_a_queue_runner_reaches_the_main_thread(tmp_path):
             coord.join(threads)
 
 
-@pytest.fixture
-def interrupts():
-    """SIGINT raises KeyboardInterrupt, also where this program was started with the signal ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_an_interrupt_ends_waiting(interrupts):
+def test_an_interrupt_ends_waiting():
     queue, fill = queue_of(1)
     begun = threading.Event()
     with sg.control_dependencies([sg.py_func(begun.set, [], [])]):

@@ -1,4 +1,4 @@
-"""Derivatives of ops and of public functions beside differences: a part of tools/check_derivatives.py."""
+"""Derivatives of ops and of public functions beside differences: a part of tools/accuracy/derivatives.py."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,7 @@
 """A crop at random of an image without objects, or without pixels: TensorFlow's corners of the latter are NaN."""
 
 import numpy as np
+import pytest
 
 import staticgraph as sg
 from tests.errors.message import message
@@ -28,6 +29,7 @@ def test_message():
     assert told == EXPECTED
 
 
+@pytest.mark.compiled  # the interpreter knows no cure
 def test_boxes_of_a_run():
     boxes = sg.placeholder(sg.float32, [None, None, 4])
     drawn = draw([9, 9, 3], boxes)
@@ -38,6 +40,7 @@ def test_boxes_of_a_run():
     assert "there are no bounding boxes, and use_image_if_no_bounding_boxes is not True" in told
 
 
+@pytest.mark.compiled
 def test_no_pixels():
     size = sg.placeholder(sg.int32, [3])
     drawn = draw(size, sg.zeros([1, 0, 4]), use_image_if_no_bounding_boxes=True)

@@ -1,6 +1,6 @@
 """Well-formed files that lie are refused or run within their own memory.
 
-Some hundred files here; `tools/fuzz_ops.py` goes on from there, over all ops, formats and changes.
+Some hundred files here; `tools/fuzz/ops.py` goes on from there, over all ops, formats and changes.
 """
 
 import subprocess
@@ -13,7 +13,7 @@ import pytest
 from tests.fuzz_readers import graphs, hostile
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOL = ROOT / "tools" / "fuzz_ops.py"
+TOOL = ROOT / "tools" / "fuzz" / "ops.py"
 
 
 class Always(Random):

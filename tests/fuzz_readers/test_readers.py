@@ -1,7 +1,7 @@
 """Whatever bytes a reader is given, it answers with a value or one of its errors, soon and in little memory.
 
 The same few thousand changes of the seeds each time, and three times as many with `pytest -m slow`. That also
-lets `tools/fuzz_readers.py` search on: a million files for each reader, led by the lines that they reach.
+lets `tools/fuzz/readers.py` search on: a million files for each reader, led by the lines that they reach.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ from tests.fuzz_readers.readers import READERS
 from tests.fuzz_readers.watch import MEMORY, TooLarge, TooSlow, watched
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOL = ROOT / "tools" / "fuzz_readers.py"
+TOOL = ROOT / "tools" / "fuzz" / "readers.py"
 TELLING = [b"", b"\0", b"\xff", b"\x80", b"\x7f", b"\xff" * 4, b"\xff" * 8, b"\0" * 8, b"[" * 50, b"9" * 20]
 
 

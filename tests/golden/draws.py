@@ -68,3 +68,28 @@ def given(values, dtype=None):
 def generator(name, position=0):
     """The generator behind one input of a case. NumPy keeps the streams of RandomState frozen for ever."""
     return np.random.RandomState((zlib.crc32(name.encode()) + 7919 * position) % 2**32)
+
+
+def draw(name, *sizes):
+    """Numbers of float32 between -1 and 1, drawn from a name."""
+    return generator(name).uniform(-1.0, 1.0, sizes).astype("float32")
+
+
+def waves(tf):
+    """An initializer by which no two elements of a variable are equal."""
+
+    def initialize(shape, dtype=None, partition_info=None):
+        sizes = [int(n) for n in shape]
+        numbers = np.sin(1.3 * np.arange(np.prod(sizes, dtype=int)) + 0.4 * len(sizes)) * 0.6
+        return tf.constant(numbers.reshape(sizes).astype("float32"), dtype or tf.float32)
+
+    return initialize
+
+
+def contrib(tf):
+    """TensorFlow's own, or that of `staticgraph.compat.tf1`."""
+    if hasattr(tf, "contrib"):
+        return tf.contrib
+    from staticgraph.tf1.compat import tf1
+
+    return tf1.contrib

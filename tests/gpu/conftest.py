@@ -3,23 +3,32 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from gpu_stages import setting
+from gpu_stages import setting as of_stages
+from gpu_stages.findings import Findings
+from gpu_stages.setting import Setting
 from staticgraph.runtime.gpu.simulator import build
 from staticgraph.runtime.gpu.simulator.build import BuildError
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.running import SCHEDULES
 
 
+@pytest.fixture
+def setting(tmp_path: Path, host: str) -> Setting:
+    """The setting of a stage on the simulator, whose findings are in `test.jsonl`."""
+    return Setting("standin", 600, tmp_path, Findings("test", tmp_path / "test.jsonl"), time.monotonic())
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _impatient() -> Iterator[None]:
     """Times of the stand-in say nothing: the tool for machines with a GPU takes each from few calls."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(setting, "PATIENCE", 0.0)
+        patch.setattr(of_stages, "PATIENCE", 0.0)
         yield
 
 
@@ -29,12 +38,13 @@ def _compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     checks what functions do: see test_sanitized.py.
 
     Most functions run once, on little: without optimization the compiler takes a third of the time, and the
-    headers, which are the same for all, are compiled beforehand. On Linux the linker
-    need not look for libraries, which takes it longer than the rest: this process has them.
+    headers, which are the same for all, are compiled beforehand. On Linux the linker does without the
+    library of C++, of which functions use nothing: that takes it longer than the rest.
     """
     with pytest.MonkeyPatch.context() as patch:
         checks = os.environ.get("TEST_SANITIZERS", "").split()
-        quick = ("-O0", "-nostdlib", "-lm", "-lgcc") if sys.platform == "linux" else ("-O0",)
+        quick = ("-O0", "-nostdlib", "-Wl,--no-as-needed", "-lm", "-lgcc_s")
+        quick = quick if sys.platform == "linux" else ("-O0",)
         options = (*build.OPTIONS, *(("-Og", *checks) if checks else quick))  # checks make frames larger
         patch.setattr(build, "OPTIONS", options)
         try:

@@ -32,7 +32,8 @@ def _printed(schedule: Callable[P, GpuSchedule | None]) -> Callable[P, KernelWor
     return work
 
 
-emit, emit_kernel = _printed(schedules.schedule), _printed(schedules.schedule_kernel)
+emit = _printed(schedules.schedule)
+emit_kernel = _printed(partial(schedules.schedule_kernel, target=GpuTarget()))
 statements = _printed(partial(loops.statements, machine=H200))
 own, by_tiles = map(_printed, (contraction.own, contraction.by_tiles))
 library = _printed(libraries.library)

@@ -58,11 +58,6 @@ if stage == "endless":
 """
 
 
-@pytest.fixture
-def setting(tmp_path: Path, host: str) -> Setting:
-    return Setting("standin", 600, tmp_path, Findings("test", tmp_path / "test.jsonl"), time.monotonic())
-
-
 def found(setting: Setting) -> list[Finding]:
     return read(setting.folder / "test.jsonl")
 

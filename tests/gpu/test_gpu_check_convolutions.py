@@ -1,16 +1,14 @@
 """Convolutions by cuDNN and by our own kernels are compared with float64, and what is wrong is named."""
 
-import time
 from collections import Counter
 from contextlib import nullcontext
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import staticgraph as sg
 from gpu_stages import convolutions, layers
-from gpu_stages.findings import Finding, Findings, read
+from gpu_stages.findings import Finding, read
 from gpu_stages.layers import BY_FILTER, BY_IMAGE, KINDS, LAYERS, RESULT, Case, Layer, cases, compile_ahead
 from gpu_stages.sampled import sampled
 from gpu_stages.setting import Setting
@@ -20,11 +18,6 @@ from staticgraph.runtime.gpu.simulator import convolution as standin_convolution
 from staticgraph.runtime.memory import from_storage
 
 CONVOLVED = "staticgraph.compiler.kernel.schedule_gpu.products.convolved"
-
-
-@pytest.fixture
-def setting(tmp_path: Path, host: str) -> Setting:
-    return Setting("standin", 600, tmp_path, Findings("test", tmp_path / "test.jsonl"), time.monotonic())
 
 
 def found(setting: Setting) -> list[Finding]:

@@ -12,17 +12,12 @@ import pytest
 from gpu_stages import crew as crews
 from gpu_stages import golden, kernels
 from gpu_stages.crew import Broken, crew, processes
-from gpu_stages.findings import Finding, Findings, read
+from gpu_stages.findings import Finding, read
 from gpu_stages.setting import Setting
 from tests.golden import store
 from tests.ops.harness import TESTED
 
 pytestmark = pytest.mark.one_in(3)
-
-
-@pytest.fixture
-def setting(tmp_path: Path, host: str) -> Setting:
-    return Setting("standin", 600, tmp_path, Findings("test", tmp_path / "test.jsonl"), time.monotonic())
 
 
 def found(setting: Setting) -> list[Finding]:

@@ -1,4 +1,4 @@
-"""The formulas keep what docs/accuracy.md promises of them, at samples; tools/ulp.py looks everywhere."""
+"""The formulas keep what docs/accuracy.md promises of them, at samples; tools/accuracy/ulp.py has all."""
 
 import math
 
@@ -14,8 +14,8 @@ from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import run
-from tools.exact import HAS_LONG_DOUBLE, exact
-from tools.ulp import BOUNDS, near_special, random, units
+from tools.accuracy.exact import HAS_LONG_DOUBLE, exact
+from tools.accuracy.ulp import BOUNDS, near_special, random, units
 
 N = 30_000
 TYPES = [

@@ -18,9 +18,9 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list:
     works: list = []
     generate, keep = kernel_codes._generated, kernel_codes.keep
 
-    def record(work, target):
+    def record(work, *arguments):
         works.append(work)
-        return generate(work, target)
+        return generate(work, *arguments)
 
     def record_product(work, *arguments):
         works.append(work)

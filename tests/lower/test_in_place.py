@@ -38,11 +38,13 @@ SAFE: dict[str, Callable] = {
     "minus a product of others": lambda a, b: a - sg.matmul(b, b),
     "a sum of others": lambda a, b: a + sg.reduce_sum(b),
     "its own sum, which a kernel before it takes": lambda a, b: a - sg.reduce_sum(a, 0),
+    "what it makes of itself, and its sum": lambda a, b: sg.exp(a) + sg.reduce_sum(sg.exp(a), 0),
 }
 ELSEWHERE: dict[str, Callable] = {
     "not the old value at all": lambda a, b: b * 2.0,  # the old one is no argument of such a step
     "transposed": lambda a, b: sg.transpose(a),
     "reversed": lambda a, b: sg.reverse(a, [0]) + a,
+    "what it makes of itself, also transposed": lambda a, b: sg.exp(a) + sg.transpose(sg.exp(a)),
     "its own product": lambda a, b: sg.matmul(a, b),
     "its own product and itself": lambda a, b: a + sg.matmul(a, b),
     "rows in another order": lambda a, b: sg.gather(a, [1, 0]),

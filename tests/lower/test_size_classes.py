@@ -151,9 +151,9 @@ def generated(monkeypatch: pytest.MonkeyPatch) -> list[Loops]:
     works: list[Loops] = []
     generate = kernel_codes._generated
 
-    def record(work, target, search=None):
+    def record(work, *arguments):
         works.extend([work] if isinstance(work, Loops) else [])
-        return generate(work, target, search)
+        return generate(work, *arguments)
 
     monkeypatch.setattr(kernel_codes, "_emitted", type(kernel_codes._emitted)())
     monkeypatch.setattr(kernel_codes, "_generated", record)

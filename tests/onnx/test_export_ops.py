@@ -211,6 +211,12 @@ def test_reasons_are_of_ops_that_have_no_form():
     assert not {name for name in WITHOUT if name in RULES or name not in OPS}
 
 
+def test_any_of_nothing_is_false_and_all_of_it_is_true():
+    x = sg.placeholder(sg.bool, [2, 0], name="x")
+    found = run(export([sg.reduce_any(x, axis=1), sg.reduce_all(x, axis=1)]), {"x": np.ones((2, 0), bool)})
+    assert [each.tolist() for each in found] == [[False, False], [True, True]]
+
+
 def test_one_that_is_refused_tells_line_and_reason():
     with Graph().as_default():
         y = sg.math.lgamma(sg.placeholder(sg.float32, [2]), name="gamma")

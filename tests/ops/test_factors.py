@@ -17,6 +17,7 @@ from staticgraph.compiler.ops.linear_algebra.algorithms import elimination, fact
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.everywhere import PLACES, Refused, check_everywhere
+from tests.sessions import computed
 from tests.threads import same_bits
 
 SHAPES = [
@@ -46,12 +47,6 @@ def error(found, wanted):
     return np.abs(found.astype(np.float64) - wide).max() / np.abs(wide).max() / np.finfo(found.dtype).eps
 
 
-def run(function, *arrays, **options):
-    with sg.Graph().as_default(), sg.Session(**options) as sess:
-        given = [sg.placeholder(a.dtype, a.shape) for a in arrays]
-        return sess.run(function(*given), dict(zip(given, arrays, strict=True)))
-
-
 def product(a, b):
     return a.astype(np.float64) @ b.astype(np.float64)
 
@@ -62,7 +57,7 @@ def product(a, b):
 def test_the_product_of_cholesky_factors_is_the_matrix(shape, dtype, rng):
     x = positive_definite(shape, dtype, rng)
     broken = np.where(np.triu(np.ones(shape[-2:]), 1) > 0, np.nan, x).astype(dtype)  # above the diagonal
-    lower = run(sg.cholesky, broken)
+    lower = computed(sg.cholesky, broken)
     assert error(product(lower, np.swapaxes(lower, -1, -2)).astype(dtype), x) < 4 + shape[-1] / 8
     assert (np.triu(lower, 1) == 0).all()
 
@@ -72,7 +67,7 @@ def test_the_product_of_cholesky_factors_is_the_matrix(shape, dtype, rng):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_product_of_triangular_factors_is_the_matrix(shape, dtype, rng):
     x = rng.normal(size=shape).astype(dtype)
-    both, order = run(sg.linalg.lu, x)
+    both, order = computed(sg.linalg.lu, x)
     lower, upper = np.tril(both, -1) + np.eye(shape[-1]), np.triu(both)
     assert (np.abs(lower) <= 1).all()
     wanted = np.take_along_axis(x, order[..., None].astype(int), -2)
@@ -105,7 +100,7 @@ def check_systems(shape, dtype, systems, rng):
     x = x.astype(dtype)
     sides = [rng.normal(size=(*shape[:-1], columns)).astype(dtype) for _, columns in systems]
     solve, ways = sg.matrix_triangular_solve, [way for way, _ in systems]
-    found = run(lambda a, *bs: [solve(a, b, **way) for b, way in zip(bs, ways, strict=True)], x, *sides)
+    found = computed(lambda a, *bs: [solve(a, b, **way) for b, way in zip(bs, ways, strict=True)], x, *sides)
     for (way, columns), rhs, made in zip(systems, sides, found, strict=True):
         triangle = np.tril(x) if way["lower"] else np.triu(x)
         triangle = np.swapaxes(triangle, -1, -2) if way["adjoint"] else triangle
@@ -124,7 +119,7 @@ def test_adjoints_of_complex_systems(n, dtype, rng):
     x, rhs = x.astype(dtype), rhs.astype(dtype)
     solve = sg.matrix_triangular_solve
     for columns in (1, 35):
-        lower, upper, other = run(
+        lower, upper, other = computed(
             lambda x, b: (
                 solve(x, b, adjoint=True),
                 solve(x, b, lower=False, adjoint=True),
@@ -145,7 +140,7 @@ def test_adjoints_of_complex_systems(n, dtype, rng):
 def test_what_is_made_of_factors(shape, dtype, rng):
     x, rhs = positive_definite(shape, dtype, rng), rng.normal(size=(*shape[:-1], 3)).astype(dtype)
     x = np.flip(x, -2).copy()  # so that rows are exchanged
-    inverse, solution, other, (sign, log) = run(
+    inverse, solution, other, (sign, log) = computed(
         lambda x, b: (
             sg.matrix_inverse(x),
             sg.matrix_solve(x, b),
@@ -169,8 +164,8 @@ def test_one_matrix_serves_a_batch_of_right_sides(rng):
     for n in (3, 20):
         x, rhs = positive_definite((n, n), "float32", rng), rng.normal(size=(4, n, 2)).astype("f4")
         for function in (sg.matrix_solve, sg.matrix_triangular_solve):
-            made = run(lambda a, b: function(a[None], b), x, rhs)  # noqa: B023
-            each = [run(function, x, b) for b in rhs]
+            made = computed(lambda a, b: function(a[None], b), x, rhs)  # noqa: B023
+            each = [computed(function, x, b) for b in rhs]
             np.testing.assert_allclose(made, np.stack(each), rtol=1e-5)
 
 
@@ -280,10 +275,10 @@ def test_chunks_in_any_order_and_vectors_of_any_width(name, local, vector_bytes)
 )
 def test_one_matrix_of_a_batch_without_an_inverse(function, told, n, rng):
     x = positive_definite((3, n, n), "float32", rng)
-    run(function, x)
+    computed(function, x)
     x[1, 0] = x[1, :, 0] = 0.0
     with pytest.raises(sg.errors.InvalidArgumentError, match=told):
-        run(function, x)
+        computed(function, x)
 
 
 @pytest.mark.parametrize("n", [3, 20])
@@ -291,9 +286,9 @@ def test_nan(n, rng):
     """As LAPACK has it: an inverse is of NaN, and there is no Cholesky factor."""
     x = positive_definite((n, n), "float32", rng)
     x[n - 1, n - 1] = np.nan
-    assert np.isnan(run(sg.matrix_inverse, x)).any()
+    assert np.isnan(computed(sg.matrix_inverse, x)).any()
     with pytest.raises(sg.errors.InvalidArgumentError, match="was not successful"):
-        run(sg.cholesky, x)
+        computed(sg.cholesky, x)
 
 
 def test_a_matrix_that_only_single_precision_cannot_factorise(rng):

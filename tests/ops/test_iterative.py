@@ -5,21 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Local
 from staticgraph.compiler.kernel.loops.dependence import obstacle
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Store, Update, While
+from tests.sessions import computed
 
 RECORDED = np.load(Path(__file__).with_name("special.npz"))  # by tools/record/special.py
 GAMMA = (ops.igamma, ops.igammac, ops.igamma_grad_a)
-
-
-def computed(op, *arrays, **options):
-    with sg.Graph().as_default(), sg.Session(**options) as session:
-        fed = [sg.placeholder(a.dtype, a.shape) for a in arrays]
-        return session.run(op(*fed), dict(zip(fed, arrays, strict=True)))
 
 
 @pytest.mark.parametrize("column", [0, 1, 2], ids=["P", "Q", "dP/da"])

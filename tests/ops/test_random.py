@@ -23,7 +23,7 @@ def runs(op, *arrays, times=2, **attrs):
         state = np.array([counter, attrs["seed"], attrs["seed2"]], np.uint64)
         out.append(op.reference(state, *arrays, **attrs))
         types = [TensorType(as_dtype(a.dtype), a.shape) for a in arrays]
-        counter += philox.advance(op, types, out[-1].shape)
+        counter += philox.advance(op, types, out[-1].shape, attrs)
     return out
 
 

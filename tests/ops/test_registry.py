@@ -124,14 +124,14 @@ def compiled(op: OpDef, every: bool) -> list[tuple[Use, DType, Any, np.ndarray]]
     """The uses of an op, the dtype of each result, its meaning, and what compiled code gives. All are one
     program, which is sooner compiled than many.
 
-    If not `every`, the usual dtypes meet a third of the samples, and a fifth of the others one sample, by
+    If not `every`, the usual dtypes meet a third of the samples, and an eighth of the others one sample, by
     turns. All instructions of all dtypes are in codegen/test_llvm_scalar.py.
     """
     build, wanted, found = Build(), [], []
     place = TESTED.index(op)
     usual, *others = dtype_choices(op)
     used = uses(op, usual) if every else share(uses(op, usual), 3, place)
-    for number, choice in enumerate(others if every else share(others, 5, place)):
+    for number, choice in enumerate(others if every else share(others, 8, place)):
         more = uses(op, choice)
         used += more if every else [more[(number + place) % len(more)]]
     for use in used:

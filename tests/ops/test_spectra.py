@@ -21,6 +21,7 @@ from staticgraph.compiler.ops.linear_algebra.algorithms import (
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.everywhere import PLACES, Refused, check_everywhere
+from tests.sessions import computed
 from tests.threads import same_bits
 
 pytestmark = pytest.mark.one_in(3)
@@ -41,12 +42,6 @@ def shapes(*more):
 def transposed(x):
     """The adjoints of matrices."""
     return np.swapaxes(x, -1, -2).conj()
-
-
-def run(function, *arrays, **options):
-    with sg.Graph().as_default(), sg.Session(**options) as session:
-        feeds = [sg.placeholder(a.dtype, a.shape) for a in arrays]
-        return session.run(function(*feeds), dict(zip(feeds, arrays, strict=True)))
 
 
 def roundings(off, dtype, scale=1.0):
@@ -92,7 +87,7 @@ def test_eigenvalues(shape, dtype, rng):
     x = rng.normal(size=shape)
     x = ((x + transposed(x)) / 2).astype(dtype)
     broken = np.where(np.triu(np.ones(shape[-2:]), 1) > 0, np.nan, x).astype(dtype)  # above the diagonal
-    (values, vectors), alone = run(lambda x: (sg.linalg.eigh(x), sg.linalg.eigvalsh(x)), broken)
+    (values, vectors), alone = computed(lambda x: (sg.linalg.eigh(x), sg.linalg.eigvalsh(x)), broken)
     check_eigenvalues(x, values, vectors, 12 + shape[-1] / 4)
     wanted = np.linalg.eigvalsh(x.astype(np.float64))  # five roundings off where OpenBLAS has AVX-512
     for found in (values, alone):
@@ -104,7 +99,7 @@ def test_eigenvalues(shape, dtype, rng):
 @pytest.mark.parametrize("shape", shapes((30, 20), (3, 5, 9), (2, 40, 33), (1, 7), (7, 1)))
 def test_singular_values(shape, dtype, rng):
     x = rng.normal(size=shape).astype(dtype)
-    (values, left, right), (_, *square), alone = run(
+    (values, left, right), (_, *square), alone = computed(
         lambda x: (sg.svd(x), sg.svd(x, full_matrices=True), sg.svd(x, compute_uv=False)), x
     )
     most = 12 + max(shape[-2:]) / 4
@@ -129,7 +124,7 @@ def test_complex_matrices(shape, dtype, rng):
     """The numbers above the diagonal and imaginary parts on it are not read; vectors have NumPy's phase."""
     x = (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
     most = 12 + max(shape[-2:]) / 4
-    singular, alone = run(lambda x: (sg.svd(x), sg.svd(x, compute_uv=False)), x)
+    singular, alone = computed(lambda x: (sg.svd(x), sg.svd(x, compute_uv=False)), x)
     check_singular_values(x, *singular, most)
     vectors = singular[1 if shape[-2] < shape[-1] else 2]
     first = np.abs(vectors) >= 0.3 * np.abs(vectors).max(axis=-2, keepdims=True)
@@ -140,7 +135,7 @@ def test_complex_matrices(shape, dtype, rng):
         x = ((x + transposed(x)) / 2).astype(dtype)
         n = np.arange(shape[-1])
         broken = np.where(n[:, None] < n, np.nan, x + 1j * np.eye(shape[-1])).astype(dtype)
-        (values, vectors), alone = run(lambda x: (sg.linalg.eigh(x), sg.linalg.eigvalsh(x)), broken)
+        (values, vectors), alone = computed(lambda x: (sg.linalg.eigh(x), sg.linalg.eigvalsh(x)), broken)
         check_eigenvalues(x, values, vectors, most)
         assert roundings((values - alone)[..., None], dtype, size(x)) < most
 
@@ -167,8 +162,8 @@ def test_hard_matrices(n, dtype, rng):
     """Each alone, and all as a batch, whose matrices do not change what becomes of each other."""
     many = np.stack([*hard(n, rng)]).astype(dtype)
     symmetric = ((many + transposed(many)) / 2).astype(dtype)
-    check_eigenvalues(symmetric, *run(sg.linalg.eigh, symmetric), 12 + n / 2)
-    check_singular_values(many, *run(sg.svd, many), 12 + n / 2)
+    check_eigenvalues(symmetric, *computed(sg.linalg.eigh, symmetric), 12 + n / 2)
+    check_singular_values(many, *computed(sg.svd, many), 12 + n / 2)
     with sg.Graph().as_default(), sg.Session() as session:
         x = sg.placeholder(dtype, [n, n])
         both = sg.linalg.eigh(x), sg.svd(x)
@@ -187,7 +182,7 @@ def test_scales_at_the_ends_of_a_dtype(n, dtype, scales, rng):
     for scale in scales:
         large = (x * scale).astype(dtype)
         back = large.astype(np.float64) / scale
-        values, (s, u, v), (q, r) = run(
+        values, (s, u, v), (q, r) = computed(
             lambda x: (sg.linalg.eigh(x + sg.transpose(x)), sg.svd(x), sg.linalg.qr(x)), large
         )
         s, r = s.astype(np.float64) / scale, r.astype(np.float64) / scale
@@ -223,7 +218,7 @@ def test_vectors_of_large_matrices_are_as_orthogonal_as_lapacks(rng):
     """They are rotated hundreds of times, and rounded a tenth as often."""
     x = rng.normal(size=(300, 300)).astype("f4")
     symmetric = (x + x.T) / 2
-    (values, vectors), (singular, left, right) = run(
+    (values, vectors), (singular, left, right) = computed(
         lambda x, y: (sg.linalg.eigh(y), sg.svd(x)), x, symmetric
     )
     eps = np.finfo("f4").eps

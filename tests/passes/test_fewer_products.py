@@ -252,3 +252,35 @@ def test_an_open_number_of_images(rng: np.random.Generator) -> None:
             for one, other in zip(made, wanted, strict=True):
                 np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3)
         assert len(session.compiles) == 1
+
+
+@pytest.mark.parametrize("kind", ["mask", "select", "constant"])
+@pytest.mark.parametrize("name", ["conv_windows", "conv_spread"])
+def test_a_window_without_some_places_is_left_alone(name: str, kind: str, rng: np.random.Generator):
+    """Results do not depend on elements at places whose weights are zero, not even by rounding."""
+    build = Builder()
+    x = build.parameter("x", "float32", (1, 16, 16, C))
+    values = rng.normal(size=(3, 3, C, C)).astype(np.float32)
+    mask = np.ones((3, 3, 1, 1), np.float32)
+    mask[2], mask[1, 2] = 0, 0
+    w = build.parameter("w", "float32", values.shape)
+    params, masked = (x, w), w * mask
+    if kind == "select":
+        masked = ops.select(build.constant(np.broadcast_to(mask > 0, w.shape)), w, build.constant(0.0))
+    elif kind == "constant":
+        params, masked = (x,), build.constant(values * mask)
+    function = Function(params, (convolution(name, x, masked, (16, 16), (1, 1)),))
+    assert name in names(fewer_products(function))
+    image = np.zeros((1, 16, 16, C), np.float32)
+    image[:, 8, 8] = 1.0
+    (made,) = evaluate(function, [image, values][: len(params)])
+    reached = np.abs(made).max((0, 3)) > 0
+    assert reached.sum() == 5 and reached[8, 8]
+
+
+def test_a_place_without_some_channels_is_no_obstacle(rng: np.random.Generator):
+    build = Builder()
+    x, w = build.parameter("x", "float32", (1, 32, 32, C)), build.parameter("w", "float32", (3, 3, C, C))
+    pruned = (rng.uniform(size=(3, 3, C, C)) < 0.5).astype(np.float32)
+    function = Function((x, w), (convolution("conv_windows", x, w * pruned, (32, 32), (1, 1)),))
+    assert "conv_windows" not in names(fewer_products(function))

@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Sequence
 
 import pytest
-import scale_model
+
+from tools.measure import scale_model
 
 SLICE, POLL = (
     3e-3,

@@ -78,3 +78,19 @@ def test_any_number_of_processes_goes_on_from_a_checkpoint(tmp_path: Path):
     assert values.keys() == unbroken.keys()
     for name, value in values.items():
         np.testing.assert_array_equal(value, unbroken[name], err_msg=name)
+
+
+def test_the_state_of_bfloat16_variables_is_divided():
+    said = launched(
+        2,
+        """
+        w = sg.Variable(sg.constant([1.0, 2.0, 3.0], sg.bfloat16))
+        optimizer = sg.distribute.Optimizer(sg.train.MomentumOptimizer(0.5, 0.5), shard_state=True)
+        step = optimizer.minimize(sg.reduce_sum(w * w))
+        with sg.Session() as sess:
+            sess.run(sg.global_variables_initializer())
+            sess.run(step)
+            say("FOUND", sess.run(w).tolist())
+        """,
+    )
+    assert said.count("FOUND [0.0, 0.0, 0.0]") == 2

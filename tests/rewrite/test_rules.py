@@ -276,13 +276,29 @@ def test_a_division_by_a_tiny_number_stays_one():
         np.testing.assert_array_equal(after, before)
 
 
-@pytest.mark.parametrize(
-    "shape, c, left", [((), 20.0, "realdiv"), ((), 8.0, "multiply"), ((2,), 20.0, "multiply")]
-)
-def test_a_single_number_is_divided_unless_the_inverse_is_exact(shape: tuple[int, ...], c: float, left: str):
+@pytest.mark.parametrize("shape", [(), (2,)])
+@pytest.mark.parametrize("c, left", [(20.0, "realdiv"), (8.0, "multiply")])
+def test_a_number_divides_unless_its_inverse_is_exact(shape: tuple[int, ...], c: float, left: str):
     x = Builder().parameter("x", float32, shape)
     function = rewrite(Function((x,), (ops.realdiv(x, c),)), algebra.allowed(ROUNDING | IMPROVES))
     assert function.results[0].node.op.name == left
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("dtype", [sg.float16, sg.float32, sg.float64])
+def test_a_quotient_by_a_constant_is_that_of_numpy(dtype: sg.DType):
+    """41 * (1 / 41) is below 1, so that its floor was 0; and 1 - 41 * (1 / 41), rounded once, is no root."""
+    x = np.array([41, 47, 49, 55, 61, 82, 83, 97, 98, 103], dtype.as_numpy_dtype)
+    for c in x.tolist():
+        given = sg.placeholder(dtype, [None])
+        quotient = given / c
+        made = [quotient, sg.floor(quotient), sg.sqrt(1.0 - quotient)]
+        with sg.Session() as session:
+            found = session.run(made, {given: x[x <= c]})
+        numpy = x[x <= c] / np.array(c, x.dtype)
+        np.testing.assert_array_equal(found[0], numpy)
+        np.testing.assert_array_equal(found[1], np.floor(numpy))
+        assert found[2][-1] >= 0 and not np.isnan(found[2]).any()
 
 
 def test_provenance_is_carried_over():

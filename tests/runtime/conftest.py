@@ -2,34 +2,12 @@
 
 import pytest
 
-import staticgraph as sg
-from staticgraph.runtime.cpu import compile as compiling
 from staticgraph.runtime.cpu.fast_path import call_record as binding
 from staticgraph.runtime.cpu.fast_path import dispatch
 from staticgraph.runtime.cpu.fast_path import inline_cache as chain
 
 WHY = "objects are laid out in another way here"
 native_only = pytest.mark.skipif(dispatch.unsupported() is not None, reason=WHY)
-
-
-@pytest.fixture
-def sess():
-    with sg.Session() as session:
-        yield session
-
-
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list:
-    """The steps that were compiled, in order."""
-    steps: list = []
-    compile_ = compiling.compile
-
-    def record(step, *args, **kwargs):
-        steps.append(step)
-        return compile_(step, *args, **kwargs)
-
-    monkeypatch.setattr(compiling, "compile", record)
-    return steps
 
 
 @pytest.fixture(

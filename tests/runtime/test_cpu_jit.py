@@ -205,6 +205,20 @@ def test_threads_take_several_functions_that_wait(monkeypatch: pytest.MonkeyPatc
     assert [len(names) for names in taken] == [4, 3, 1, 1, 1, 1]  # the last ones are left for others
 
 
+def test_the_largest_functions_that_wait_are_compiled_first_and_alone(monkeypatch: pytest.MonkeyPatch):
+    """Or else all threads but one wait for the function of the whole step, which is written last."""
+    taken: list[list[str]] = []
+    monkeypatch.setattr(compile_ahead, "THREADS", 1)
+    ahead = compile_ahead.CompileThreads(lambda codes: taken.append([code.name for code in codes]))
+    monkeypatch.setattr(ahead, "_start_thread", lambda: None)  # so that all of them wait
+    codes = [Code(str(number), "x" * number) for number in range(1, 9)]
+    codes.append(Code("step", "x" * compile_ahead.LARGE))
+    for code in codes:
+        ahead.begin(code)
+    ahead.finish(codes)
+    assert taken == [["step"], ["8", "7", "6", "5"], ["4"], ["3"], ["2"], ["1"]]
+
+
 def test_no_thread_that_compiles_waits_for_the_disk(cache: Path, monkeypatch):
     monkeypatch.setattr(write_behind, "_start", lambda: None)
     codes = [storing(number) for number in range(40, 46)]

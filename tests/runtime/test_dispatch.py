@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.errors import ClosedSessionError, FeedError, Fet
 from staticgraph.runtime import program_cache
 from staticgraph.runtime.cpu.fast_path import dispatch
 from staticgraph.runtime.cpu.fast_path import inline_cache as chain
+from tests.sessions import initialized
 
 RUNS = 5
 Pair = namedtuple("Pair", "left right")
@@ -37,10 +38,6 @@ def through_python(monkeypatch: pytest.MonkeyPatch) -> list:
         program_cache.ProgramCache, "run", lambda self, *args: seen.append(self) or run(self, *args)
     )
     return seen
-
-
-def initialized(session) -> None:
-    session.run(sg.global_variables_initializer())
 
 
 def repeated(call: Callable[[], Any]) -> list:

@@ -13,10 +13,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import (
     FeedError,
 )
-
-
-def initialized(session) -> None:
-    session.run(sg.global_variables_initializer())
+from tests.sessions import initialized
 
 
 def test_anything_may_be_fed(sess):

@@ -12,12 +12,9 @@ from staticgraph.compiler.graph.errors import (
     FeedError,
     FetchError,
 )
+from tests.sessions import initialized
 
 Pair = namedtuple("Pair", "left right")
-
-
-def initialized(session) -> None:
-    session.run(sg.global_variables_initializer())
 
 
 def test_structures_of_fetches(sess):

@@ -38,9 +38,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     works: list[object] = []
     generate = kernel_codes._generated
 
-    def record(work: Loops, target: CpuTarget, search: object) -> object:
+    def record(work: Loops, target: CpuTarget, *others: object) -> object:
         works.append(work)
-        return generate(work, target, search)
+        return generate(work, target, *others)
 
     monkeypatch.setattr(kernel_codes, "_generated", record)
     return works

@@ -17,11 +17,7 @@ from staticgraph.compiler.graph.errors import (
     UninitializedError,
 )
 from staticgraph.runtime import program_cache
-
-
-def initialized(session) -> None:
-    session.run(sg.global_variables_initializer())
-
+from tests.sessions import initialized
 
 # State
 

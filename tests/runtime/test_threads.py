@@ -12,12 +12,9 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.codegen.native.pool_layout import READY
 from staticgraph.runtime.cpu.pool import POOL
+from tests.sessions import initialized
 
 RUNS = 5
-
-
-def initialized(session) -> None:
-    session.run(sg.global_variables_initializer())
 
 
 @pytest.fixture

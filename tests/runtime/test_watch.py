@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -89,15 +89,7 @@ def test_without_a_watch_a_step_is_called_as_it_is():
     assert len(rounds) == 5
 
 
-@pytest.fixture
-def interrupts() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt, also where this program was started with the signal ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-def test_what_a_signal_handler_raises_ends_the_step(interrupts: None):
+def test_what_a_signal_handler_raises_ends_the_step():
     watch = Watch()
     endless = Endless(watch)
     main = threading.main_thread().ident or 0

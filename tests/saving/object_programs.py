@@ -90,6 +90,23 @@ def programs(tf):
         layer(tf.ones([1, 4, 2]))
         return {"rnn": layer}
 
+    def cells():
+        rnn = tf.nn.rnn_cell
+        stack = rnn.MultiRNNCell([rnn.LSTMCell(2, use_peepholes=True, num_proj=1), rnn.GRUCell(2)])
+        cell = rnn.ResidualWrapper(rnn.DropoutWrapper(rnn.BasicLSTMCell(3), output_keep_prob=0.5))
+        for each in (stack, cell):
+            each(tf.ones([1, 3]), each.zero_state(1, tf.float32))
+        return {"stack": stack, "cell": rnn.DeviceWrapper(cell, "/cpu:0")}
+
+    def cells_of_contrib():
+        rnn = tf.contrib.rnn
+        made = [rnn.NASCell(2), rnn.IndRNNCell(2)]
+        for number, each in enumerate(made):
+            with tf.variable_scope("cell%d" % number):
+                each(tf.ones([1, 2]), each.zero_state(1, tf.float32))
+        return {"cell%d" % number: each for number, each in enumerate(made)}
+
     made = [variables, checkpoints_in_checkpoints, adam, layers_with_momentum, sequential, functional]
     made += [keras_optimizer, subclass, own_layer, model_in_model, stacked_cells]
+    made += [cells, cells_of_contrib]
     return {each.__name__: each for each in made}

@@ -14,7 +14,6 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileError, SaveError
-from staticgraph.runtime.cpu import compile as compiling
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.files import container, graph_file
 from staticgraph.runtime.files.code import cpu as kernels
@@ -48,20 +47,6 @@ def net(path: Path, **options: Any) -> Path:
         options = {"kernels": "native", "shapes": SHAPES, **options}
         sg.save(path, {"y": y, "loss": loss}, session=session, step=step, **options)
     return path
-
-
-@pytest.fixture
-def compiled(monkeypatch: pytest.MonkeyPatch) -> list:
-    """The steps that were compiled, in order."""
-    steps: list = []
-    compile_ = compiling.compile
-
-    def record(step: Any, *arguments: Any, **options: Any) -> Any:
-        steps.append(step)
-        return compile_(step, *arguments, **options)
-
-    monkeypatch.setattr(compiling, "compile", record)
-    return steps
 
 
 def results(loaded: Any, rng: np.random.Generator) -> list[Any]:

@@ -10,12 +10,6 @@ from staticgraph.runtime.reports.recompile_reason import Cause
 
 
 @pytest.fixture
-def sess():
-    with sg.Session() as session:
-        yield session
-
-
-@pytest.fixture
 def per_size():
     with sg.Session(open_sizes=False) as session:
         yield session

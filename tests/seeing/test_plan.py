@@ -6,12 +6,6 @@ import pytest
 import staticgraph as sg
 
 
-@pytest.fixture
-def sess():
-    with sg.Session() as session:
-        yield session
-
-
 def network():
     x = sg.placeholder(sg.float32, [None, 20], name="x")
     labels = sg.placeholder(sg.float32, [None, 4], name="labels")

@@ -25,12 +25,6 @@ from staticgraph.tf1.timeline import Timeline
 LIMITS = Limits(1e11, {"near cache": 1e11, "far cache": 5e10, "memory": 1e10})
 
 
-@pytest.fixture
-def sess():
-    with sg.Session() as session:
-        yield session
-
-
 @pytest.fixture(params=["native", "python"])
 def way(request, monkeypatch):
     """Way of runs: machine code that Python calls, or Python."""

@@ -1,6 +1,6 @@
 """Random programs compute in a session what the witness computes, and what TensorFlow 1.15.5 answered.
 
-The witness carries out the user's graph without the compiler. `tools/random_programs.py` compares thousands
+The witness carries out the user's graph without the compiler. `tools/fuzz/programs.py` compares thousands
 of programs, and makes those that differ small; `tools/record/random_programs.py` asks TensorFlow.
 """
 

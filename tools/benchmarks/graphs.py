@@ -1,4 +1,4 @@
-"""Graphs of any size, for `tools/growth.py`: how the cost of a first run grows with the graph.
+"""Graphs of any size, for `tools/measure/growth.py`: how the cost of a first run grows with the graph.
 
 Each function builds a graph of a size into the current default graph, and returns fetches and a feed_dict.
 The environment variable GROWTH_OF names another library with the functions of TensorFlow 1, for comparison.

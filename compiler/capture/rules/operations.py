@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -46,18 +47,40 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
     short = len(params) == len(feeds) and sum(v.size for v in params) <= SHORT
     if tensor in walk.feeds.params or (feeds and short and not any(map(_compares, nodes))):
         return NeedsFeeds(feeds)
-    return NeedsStage((tensor,))
+    return NeedsStage((tensor,), of_sizes=not params)
 
 
 def _answer(value: Value) -> np.ndarray | None:
-    """Return a truth value that open sizes tell, such as `n > 2`, in the run at hand: it becomes a guard."""
-    node = value.node
-    if not value.dtype.is_bool or node.op.reference is None or node.op.effect is not Effect.PURE:
-        return None
-    inputs = [v.known if v.known is not None else _answer(v) for v in node.inputs]
-    if not inputs or any(each is None for each in inputs):
-        return None
-    return np.asarray(node.op.reference(*inputs, **node.attrs), bool)
+    """Return a truth value or a size, such as `where(n > 2, n, 2)`, as open sizes of the run at hand tell it.
+
+    The answers to comparisons become guards.
+    """
+    found: dict[Value, np.ndarray] = {}
+    for node in _of_sizes(value):
+        inputs = [found.get(v, v.known) for v in node.inputs]
+        known = [each for each in inputs if each is not None]
+        if len(known) == len(inputs):
+            from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs need it
+
+            (result,) = node.outputs
+            made = of_sizes(node.op, known, node.attrs, result.dtype)
+            if made is not None:
+                found[result] = np.asarray(made, bool if result.dtype.is_bool else object)
+    return found.get(value)
+
+
+def _of_sizes(value: Value) -> list[Node]:
+    """Return the nodes below a value whose results may be sizes or truth values, inputs before users."""
+    seen: set[Node] = set()
+    stack = [value]
+    while stack:
+        value = stack.pop()
+        node, may_be = value.node, value.dtype.is_bool or value.dtype.is_integer
+        usable = node.op.reference is not None and node.op.effect is Effect.PURE and len(node.outputs) == 1
+        if value.known is None and may_be and usable and node.inputs and node not in seen:
+            seen.add(node)
+            stack.extend(node.inputs)
+    return sorted(seen, key=attrgetter("serial"))
 
 
 def _clipped(value: Value) -> np.ndarray | None:

@@ -187,7 +187,7 @@ class CudaWriter:
         return KnownValue(_sum([(f"int64_t({k.text})", f) for k, f in known], form.constant), False, reads)
 
     def _open_place(self, form: Affine) -> KnownValue:
-        """The same if sizes are open: a launch has no buffers whose positions are no `int`."""
+        """Place of an element if sizes are open: a launch has no buffers whose positions are no `int`."""
         parts = []
         for term, factor in form.terms.items():
             text = f"unsigned({self._value(term).text})"

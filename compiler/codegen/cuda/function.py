@@ -121,14 +121,20 @@ class CudaFunction:
 
 
 def indented(text: str) -> str:
-    """The same lines, two spaces further to the right."""
+    """Indent lines by two spaces."""
     return "\n".join(f"  {line}" if line else line for line in text.split("\n"))
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A function, with these buffers of the kernel, or pieces of its scratch memory, as arguments, and which
-    of them it writes to; then `sizes`, and numbers of blocks that depend on sizes, which may be open.
+    """A function and its arguments.
+
+    Attributes:
+        function: The function.
+        arguments: Buffers of the kernel, or pieces of its scratch memory.
+        written: True for each argument that the function writes to.
+        sizes: Open sizes, which follow the other arguments.
+        blocks: Numbers of blocks that depend on open sizes; None for those of the function.
     """
 
     function: CudaFunction
@@ -145,7 +151,7 @@ class FunctionCall:
         return found
 
     def at(self, values: Mapping[str, int]) -> FunctionCall:
-        """The same call for values of the open sizes."""
+        """Return the call for values of the open sizes."""
         if self.blocks is None and not self.sizes:
             return self
         x, y, z = (evaluate(n, values) for n in self.grid)
@@ -164,7 +170,7 @@ class KernelWork:
     scratch: tuple[tuple[str, AnySize], ...] = ()
 
     def at(self, values: Mapping[str, int]) -> KernelWork:
-        """The same work for values of the open sizes."""
+        """Return the work for values of the open sizes."""
         calls = (call if isinstance(call, Convolution) else call.at(values) for call in self.calls)
         return KernelWork(tuple(calls), tuple((name, evaluate(n, values)) for name, n in self.scratch))
 

@@ -44,7 +44,7 @@ def micro_kernel(
     tile: Tile,
     finish: Finish,
     whole: Callable[[GemmWriter, Tile], list[str]],
-    sizes: dict[Size | Several, str] | None = None,
+    sizes: dict[Size | Several, str] | None,
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return the symbol of the micro-kernel, its text after what that needs, and its last arguments.
 

@@ -43,7 +43,7 @@ class Several:
         return hash(self.values)
 
     def __neg__(self) -> Any:
-        return several([-value for value in self.values])
+        return common([-value for value in self.values])
 
     def __bool__(self) -> bool:
         return self._agreed([bool(value) for value in self.values])
@@ -77,10 +77,10 @@ class Several:
         return answers[0]
 
 
-def several(values: list[int]) -> Any:
+def common(values: list[int]) -> Any:
     """Return the number that all of `values` are, or else a `Several`.
 
-    >>> several([4, 4]), several([4, 5]).values
+    >>> common([4, 4]), common([4, 5]).values
     (4, (4, 5))
     """
     return Several(tuple(values)) if len({*values}) > 1 else values[0]
@@ -96,11 +96,11 @@ def _operation(function: Callable[[int, int], int]) -> tuple[Any, Any]:
 
     def right(a: Several, b: Any) -> Any:
         if isinstance(b, Several):
-            return several([*map(function, a.values, b.values)])
-        return several([function(value, b) for value in a.values]) if isinstance(b, int) else NotImplemented
+            return common([*map(function, a.values, b.values)])
+        return common([function(value, b) for value in a.values]) if isinstance(b, int) else NotImplemented
 
     def left(b: Several, a: Any) -> Any:
-        return several([function(a, value) for value in b.values]) if isinstance(a, int) else NotImplemented
+        return common([function(a, value) for value in b.values]) if isinstance(a, int) else NotImplemented
 
     return right, left
 

@@ -23,7 +23,7 @@ from staticgraph.compiler.codegen.gemm.design import Design, Part, design
 from staticgraph.compiler.codegen.gemm.epilogue import DEEP
 from staticgraph.compiler.codegen.gemm.gemm import Function, emit_design, functions, kernel_code
 from staticgraph.compiler.codegen.gemm.micro_kernel import FAR
-from staticgraph.compiler.codegen.gemm.several import Apart, one_of, several
+from staticgraph.compiler.codegen.gemm.several import Apart, common, one_of
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import Size, Undecided, same_shape
@@ -152,7 +152,7 @@ class _Join:
             case int():
                 key = tuple(values)
                 if key not in self._numbers:
-                    self._numbers[key] = several([*key])
+                    self._numbers[key] = common([*key])
                 return self._numbers[key]
             case Size():
                 return self._size(tuple(values))

@@ -48,7 +48,7 @@ class Sliced:
     shared_bytes: int
 
 
-def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
+def sliced(c: Contraction, plan: GemmPlan, reserved: int) -> Sliced | None:
     """`c` with its sum cut into slices, if that gives enough chunks where the tiles do not.
 
     Or if that reads much less: chunks of the result each read one operand from end to end, those of the sum
@@ -65,7 +65,7 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
     return _closed_slices(c, plan, plan.grid.chunks, reserved)
 
 
-def sliced_if_few(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
+def sliced_if_few(c: Contraction, plan: GemmPlan, reserved: int) -> Sliced | None:
     """`c` with its sum cut into slices, for at most `FEW_ROWS` of an open number of rows.
 
     None if it does not pay for as many rows as estimates are made for.

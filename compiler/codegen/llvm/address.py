@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from itertools import groupby
 
 from staticgraph.compiler.codegen.llvm.expr import NOTHING, ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, vector
@@ -120,14 +119,16 @@ class Addresses:
         stores = [s for s in stmts[:count] if isinstance(s, Store) and s.buffer == first.buffer]
         if not count or len(stores) < count or (count == 2 and address.parity != 0):
             return []
-        start, *others = (offset(self._buffers[first.buffer], s.at) for s in stores)
+        start, *others = (self._form(first.buffer, s.at) for s in stores)
         follow = all(
             start.terms == other.terms and start.constant + k == other.constant
             for k, other in enumerate(others, 1)
         )
+        if not follow:
+            return []
         # All values are computed before the first is stored.
-        loads = [a.buffer for a in accesses((*stores,)) if isinstance(a, Load)]
-        return stores if follow and (count == 2 or first.buffer not in loads) else []
+        loads = [] if count == 2 else [a.buffer for a in accesses((*stores,)) if isinstance(a, Load)]
+        return stores if first.buffer not in loads else []
 
     def _scattered(
         self, buffer: str, uniform: list[tuple[Expr, LlvmValue, AnySize]], constant: int, offsets: Expr
@@ -160,25 +161,33 @@ class Addresses:
     def _pointer(self, buffer: str, terms: list[tuple[Expr, LlvmValue, AnySize]], constant: int) -> LlvmValue:
         printer, emitter = self._printer, self._printer.emitter
         element = memory_type(self._buffers[buffer].dtype)
-        level = max([emitter.floor, *[value.level for _, value, _ in terms]])
-        constant += sum(int(v.text) * factor for _, v, factor in terms if _is_literal(v, factor))
-        terms = sorted((t for t in terms if not _is_literal(*t[1:])), key=lambda t: t[1].level)
-        pointer = LlvmValue(self._pointers[buffer], 1, emitter.floor)
+        floor = emitter.floor
+        level = max([floor, *[value.level for _, value, _ in terms]])
+        moving: list[tuple[LlvmValue, AnySize]] = []
+        for _, value, factor in terms:
+            if _is_literal(value, factor):
+                constant += int(value.text) * factor
+            else:
+                moving.append((value, factor))
+        moving.sort(key=_level)
+        pointer = LlvmValue(self._pointers[buffer], 1, floor)
         key: tuple[Hashable, ...] = ("pointer", buffer)
-        for depth, group in groupby(terms, key=lambda t: max(t[1].level, emitter.floor)):
-            parts = list(group)
-            key += tuple((value.text, factor) for _, value, factor in parts)
+        while moving:
+            depth = max(moving[0][0].level, floor)
+            count = sum(1 for value, _ in moving if value.level <= depth)
+            parts, moving = moving[:count], moving[count:]
+            key += tuple([(value.text, factor) for value, factor in parts])
             known = printer.find(key)
             if known is None:
                 with emitter.at(depth):
                     flat = ""
-                    for _, value, factor in parts:
+                    for value, factor in parts:
                         scaled = value.text
                         if isinstance(factor, Size) or factor != 1:
                             scaled = emitter.value(f"mul i64 {scaled}, {printer.extent(factor)}")
                         flat = emitter.value(f"add i64 {flat}, {scaled}") if flat else scaled
                     text = emitter.value(f"getelementptr {element}, ptr {pointer.text}, i64 {flat}")
-                reads = NOTHING.union(pointer.reads, *[value.reads for _, value, _ in parts])
+                reads = NOTHING.union(pointer.reads, *[value.reads for value, _ in parts])
                 known = LlvmValue(text, 1, depth, reads)
                 printer.bind(key, known)
             pointer = known
@@ -194,6 +203,10 @@ class Addresses:
         # A loop variable that is a constant here, in a loop written out, still has another value in the next
         # copy.
         return pointer._replace(level=level)
+
+
+def _level(part: tuple[LlvmValue, AnySize]) -> int:
+    return part[0].level
 
 
 def lane_steps(printer: ExprPrinter, address: Address, lanes: int) -> tuple[str, str]:

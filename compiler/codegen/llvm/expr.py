@@ -92,10 +92,10 @@ class ExprPrinter:
         for source in value.reads:
             self._readers.setdefault(source, []).append(key)
 
-    def bind_lanes(self, index: Index | None, first: LlvmValue | None = None) -> None:
+    def bind_lanes(self, index: Index | None, first: LlvmValue) -> None:
         """The lanes are consecutive values of `index`, beginning with `first`; None: of no index any more."""
         self._lane_index = index
-        if index is not None and first is not None:
+        if index is not None:
             self.bind(("first lane", index), first)
 
     def find(self, key: Hashable) -> LlvmValue | None:

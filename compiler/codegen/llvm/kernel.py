@@ -18,9 +18,15 @@ from functools import partial
 
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
 from staticgraph.compiler.codegen.llvm import memory
-from staticgraph.compiler.codegen.llvm.address import Addresses, lane_steps
+from staticgraph.compiler.codegen.llvm.address import Addresses
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
-from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, is_written_out, reductions
+from staticgraph.compiler.codegen.llvm.lanes import (
+    choose_lanes,
+    horizontal,
+    is_single,
+    is_written_out,
+    reductions,
+)
 from staticgraph.compiler.codegen.llvm.loop_bounds import TripCounts, Vectors
 from staticgraph.compiler.codegen.llvm.scalar import apply
 from staticgraph.compiler.codegen.llvm.site import Site
@@ -49,12 +55,13 @@ from staticgraph.compiler.kernel.stmt import (
     updates_of_outer,
 )
 
+_MANY = 30  # statements of a function that may be long
+Begin = Callable[[Code], None]
+Call = Callable[[tuple[Stmt, ...], "_KernelEmitter"], bool]
+
 
 def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> KernelCode:
-    """The code of a kernel; the buffers that are not scratch memory are its arguments, in the kernel's order.
-
-    `contract` allows a product and a sum to be computed in one step, with one rounding.
-    """
+    """The code of a kernel. `contract`: a product and a sum may be computed in one step."""
     return emit_phases([kernel], target, contract)
 
 
@@ -65,53 +72,79 @@ def emit_phases(
     cost: float = 0.0,
     time: AnySize = 0,
     calls: Sequence[PhaseCall] | None = None,
+    begin: Begin | None = None,
 ) -> KernelCode:
     """The code of a kernel in phases, which are kernels with the same buffers.
 
     Each is called once per iteration of the parallel loop around it, or once, in the order of `kernels` or as
-    `calls` says. `cost` and `time`: see `KernelCode`.
+    `calls` says. `cost`, `time`: see `KernelCode`. `begin` is called with each part of a long function.
     """
     sizes: dict[Size, str] = {}
-    writers = [_KernelEmitter(kernel, target, contract, sizes) for kernel in kernels]
+    writers = [_of_phase(kernel, target, contract, sizes, begin) for kernel in kernels]
     for writer in writers:
         writer.write()
     if calls is None:
         calls = [PhaseCall(n, 0, kernel.chunks) for n, kernel in enumerate(kernels)]
-    codes = [writer.code() for writer in writers]
+    codes = [writer.code(SCRATCH_PARAMETERS) for writer in writers]
     phases = [Phase(codes[call.phase], call.chunks, None, call.first, ()) for call in calls]
-    shared, private = (memory.scratch(kernels[0], in_common)[1] for in_common in (True, False))
+    shared, private = (memory.scratch(kernels[0], is_shared)[1] for is_shared in (True, False))
     return KernelCode(tuple(phases), shared, private, cost, time, tuple(sizes))
 
 
+def _of_phase(
+    kernel: Kernel, target: CpuTarget, contract: bool, sizes: dict[Size, str], begin: Begin | None
+) -> _KernelEmitter:
+    body = rewrite(kernel.body, partial(approximate, fast_math=target.fast_math, numbers=target.table))
+    stmts = statements(body)
+    # Only in a serial kernel may arguments overlap, and then a store to one buffer may change any.
+    serial = not any(isinstance(s, Loop) and s.kind is not LoopKind.SERIAL for s in stmts)
+    large = memory.large_results(kernel, target)
+    made = partial(_KernelEmitter, target=target, contract=contract, serial=serial, large=large)
+    call = None
+    if len(stmts) > _MANY and If in map(type, stmts):
+        from staticgraph.compiler.codegen.llvm.parts import calls_of_parts  # few kernels are long
+
+        call = calls_of_parts(kernel, body, made, begin)
+    return made(Kernel(kernel.name, kernel.buffers, body), sizes, call=call)
+
+
 class _KernelEmitter:
-    def __init__(self, kernel: Kernel, target: CpuTarget, contract: bool, sizes: dict[Size, str]) -> None:
-        self._sizes = sizes
-        self._kernel = kernel
-        self._body = rewrite(
-            kernel.body, partial(approximate, fast_math=target.fast_math, numbers=target.table)
-        )
-        self._target = target
+    """The function of a kernel whose body has approximations of functions.
+
+    `sizes`: see `ExprPrinter`. `serial`: arguments may overlap. `large`: see `PastCaches`. `call`, given the
+    body of an `If`, may write a call in its place, and then returns True.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        sizes: dict[Size, str],
+        target: CpuTarget,
+        contract: bool,
+        serial: bool,
+        large: dict[str, AnySize],
+        call: Call | None = None,
+    ) -> None:
+        self._kernel, self._target, self._sizes = kernel, target, sizes
+        self._serial, self._call = serial, call
         self._emitter = Emitter(contract)
-        self._printer = ExprPrinter(self._emitter, 1, self._load, sizes)
+        self.printer = self._printer = ExprPrinter(self._emitter, 1, self._load, sizes)
         self._trips = TripCounts(self._printer)
-        pointers = {name: f"%b{k}" for k, name in enumerate(kernel.arguments)}
+        self.pointers = {name: f"%b{k}" for k, name in enumerate(kernel.arguments)}
         for block in ("shared", "private"):
             for name, start in memory.scratch(kernel, block == "shared")[0].items():
-                pointers[name] = self._emitter.value(f"getelementptr i8, ptr %{block}, i64 {start}")
-        self._addresses = Addresses(self._printer, kernel.buffers, pointers)
+                self.pointers[name] = self._emitter.value(f"getelementptr i8, ptr %{block}, i64 {start}")
+        self._addresses = Addresses(self._printer, kernel.buffers, self.pointers)
         self._lane_index: Index | None = None
         self._mask: memory.Mask | None = None
-        stmts = list(statements(self._body))
-        given = Counter(s.local for s in stmts if isinstance(s, (Let, Update)))
+        given = Counter(s.local for s in statements(kernel.body) if isinstance(s, (Let, Update)))
         self._changing = {local for local, times in given.items() if times > 1}
-        # Only in a serial kernel may arguments overlap, and then a store to one buffer may change any.
-        self._serial = not any(isinstance(s, Loop) and s.kind is not LoopKind.SERIAL for s in stmts)
         self._stored_at: dict[Hashable, int] = {}  # the level of the innermost loop that stores to a buffer
-        self._past_caches = memory.PastCaches(kernel, target, self._addresses)
+        self._past_caches = memory.PastCaches(kernel.buffers, large, self._addresses)
 
     def write(self) -> None:
-        """Write the body of the function."""
-        body = self._body
+        """Write the statements."""
+        body = self._kernel.body
         match body:
             case (Loop(index, inner, LoopKind.PARALLEL),):
                 self._printer.bind(index, LlvmValue("%chunk", 1, self._emitter.level))
@@ -121,12 +154,12 @@ class _KernelEmitter:
         if self._past_caches.used:
             self._emitter.line("fence seq_cst")
 
-    def code(self) -> Code:
-        """The function, when the sizes that all phases need are known."""
+    def code(self, more: Sequence[str]) -> Code:
+        """The function, with `more` parameters: when all sizes that it needs are known."""
         noalias = "" if self._serial else "noalias "
         parameters = [f"ptr {noalias}%b{k}" for k in range(len(self._kernel.arguments))]
         sizes = [f"i64 {name}" for name in self._sizes.values()]
-        return self._emitter.finish([*parameters, *sizes, *SCRATCH_PARAMETERS])
+        return self._emitter.finish([*parameters, *sizes, *more])
 
     # Statements.
 
@@ -144,7 +177,7 @@ class _KernelEmitter:
                     self._update(stmt)
                 case Store():
                     self._store(stmt)
-                case Loop(index, _, LoopKind.SIMD) if self._lane_index is None and not _is_short(index, 1):
+                case Loop(kind=LoopKind.SIMD) if self._lane_index is None and not is_single(stmt):
                     self._simd(stmt)
                 case Loop():
                     self._loop(stmt)
@@ -166,9 +199,8 @@ class _KernelEmitter:
     def _assign(self, local: Local, text: str) -> None:
         """A changing local is a vector inside a SIMD loop: its lanes may part later."""
         self._printer.forget([local])
-        self._printer.bind(
-            local, LlvmValue(text, self._printer.lanes, self._emitter.level, frozenset((local,)))
-        )
+        value = LlvmValue(text, self._printer.lanes, self._emitter.level, frozenset((local,)))
+        self._printer.bind(local, value)
 
     def _update(self, stmt: Update) -> None:
         printer, local = self._printer, stmt.local
@@ -185,8 +217,7 @@ class _KernelEmitter:
                 with self._emitter.section(), self._inside(body):
                     self._printer.bind(index, LlvmValue(str(k), 1, self._emitter.level))
                     self._statements(body)
-                    # The scope is only one of names: the locals that it leaves behind are still valid after
-                    # it.
+                    # The scope is only one of names: the locals that it leaves behind stay valid.
                     final = [(local, self._printer.vector(local)) for local in self._carried(body)]
                 for local, text in final:
                     self._assign(local, text)
@@ -223,7 +254,13 @@ class _KernelEmitter:
             with self._masked(test.text, body):
                 self._statements(body)
         else:
-            self._guarded(test.text, body, lambda: self._statements(body))
+            self._guarded(test.text, body, lambda: self._inside_if(body))
+
+    def _inside_if(self, body: tuple[Stmt, ...]) -> None:
+        if self._call is not None and self._lane_index is None and self._call(body, self):
+            self._printer.forget(self._stores(body))
+        else:
+            self._statements(body)
 
     def _guarded(self, test: str, body: tuple[Stmt, ...], write: Callable[[], object]) -> None:
         """Write code that runs only if `test` holds: the code that `write` generates for `body`."""
@@ -282,10 +319,7 @@ class _KernelEmitter:
         return [(register_type(local.dtype, lanes), self._printer.vector(local)) for local in carried]
 
     def _key(self, buffer: str) -> Hashable:
-        """Return the key of the values that a store to `buffer` changes.
-
-        In a serial kernel, buffers may overlap, so a store to one may change any of them.
-        """
+        """Return the key of the values that a store to `buffer` changes: in a serial kernel, of any."""
         return "any buffer" if self._serial else ("buffer", buffer)
 
     def _stores(self, body: tuple[Stmt, ...]) -> set[Hashable]:
@@ -421,17 +455,11 @@ class _KernelEmitter:
         return [self._printer.vector(local) for local in carried]
 
     def _narrowed(self, condition: str) -> memory.Mask:
-        """The mask of the lanes that take part and where `condition` holds."""
-        if self._mask is None:
-            return memory.Mask(condition, guards=True)
-        site = Site(self._emitter, bool_, self._printer.lanes)
-        return memory.Mask(site.op("and", self._mask.text, condition), guards=True)
+        return memory.narrowed(Site(self._emitter, bool_, self._printer.lanes), self._mask, condition)
 
     @contextmanager
     def _masked(self, condition: str, body: tuple[Stmt, ...]) -> Iterator[None]:
-        """Only the lanes where `condition` holds. What they
-        load is unknown to the others, so it has its own scope.
-        """
+        """Only the lanes where `condition` holds, in a scope of their own: others do not have their loads."""
         outer, carried = self._mask, self._carried(body)
         self._mask = self._narrowed(condition)
         with self._emitter.section(), self._inside(body):
@@ -443,28 +471,9 @@ class _KernelEmitter:
     # Memory.
 
     def _load(self, printer: ExprPrinter, node: Load) -> LlvmValue:
-        emitter, key = self._emitter, self._key(node.buffer)
+        key = self._key(node.buffer)
         address = self._addresses.address(node.buffer, node.at, self._lane_index)
-        mask = self._mask.text if self._mask else None
-        guarded = self._mask is not None and self._mask.guards
-        lanes = printer.lanes if address.moves or address.offsets or guarded else 1
-        level = max(
-            address.level, emitter.floor, self._stored_at.get(key, 0), emitter.level if guarded else 0
-        )
-        reads = address.reads | {key} if key in self._stored_at else address.reads
-        with emitter.at(level):
-            site = Site(emitter, node.dtype, lanes)
-            if lanes == 1:
-                text = memory.load(site, address.base.text)
-            elif same(address.stride, 1):
-                text = memory.load(site, address.base.text, mask)
-            elif same(address.stride, -1) or (same(address.stride, -2) and address.parity is not None):
-                text = memory.load_backwards(site, address.base.text, address.parity, mask)
-            elif address.parity is not None:
-                text = memory.load_of_pairs(site, address.base.text, address.parity, mask)
-            else:
-                text = memory.gather(site, address.base.text, *lane_steps(printer, address, lanes), mask)
-        return LlvmValue(text, lanes, level, reads)
+        return memory.load_at(printer, address, node.dtype, self._mask, key, self._stored_at.get(key))
 
     def _store_together(self, stmts: Sequence[Stmt]) -> int:
         """Write the first stores, if they fill the memory from each lane to the next; return their number."""
@@ -479,21 +488,12 @@ class _KernelEmitter:
         return len(stores)
 
     def _store(self, stmt: Store) -> None:
-        printer = self._printer
-        dtype = self._kernel.buffers[stmt.buffer].dtype
+        printer, mask = self._printer, self._mask.text if self._mask else None
+        site = Site(self._emitter, self._kernel.buffers[stmt.buffer].dtype, printer.lanes)
         text = printer.vector(stmt.value)
         address = self._addresses.address(stmt.buffer, stmt.at, self._lane_index)
-        mask = self._mask.text if self._mask else None
-        site = Site(self._emitter, dtype, printer.lanes)
-        near = same(address.stride, 1)
         if mask is None and self._past_caches.take(stmt, printer.lanes):
-            memory.stream(site, text, address.base.text, min(printer.lanes * dtype.size, ALIGNMENT))
-        elif printer.lanes == 1 or near:
-            memory.store(site, text, address.base.text, mask)
+            memory.stream(site, text, address.base.text, min(printer.lanes * site.dtype.size, ALIGNMENT))
         else:
-            memory.scatter(site, text, address.base.text, *lane_steps(printer, address, printer.lanes), mask)
+            memory.store_at(printer, address, site, text, mask)
         printer.forget([self._key(stmt.buffer)])
-
-
-def _is_short(index: Index, most: int) -> bool:
-    return isinstance(index.extent, int) and index.extent <= most

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from staticgraph.compiler.codegen.llvm.scalar import apply
 from staticgraph.compiler.codegen.llvm.site import Site
@@ -79,6 +79,11 @@ def is_written_out(loop: Loop) -> bool:
     return loop.index.extent <= _UNROLLED and loop.index.extent * _operations(loop.body) <= _FEW
 
 
+def is_single(loop: Loop) -> bool:
+    """Return True if a loop has one iteration at most."""
+    return isinstance(loop.index.extent, int) and loop.index.extent <= 1
+
+
 def waits_for_memory(body: tuple[Stmt, ...]) -> bool:
     """True if a loop computes so little that memory limits its speed."""
     return _operations(body) < _CHAIN
@@ -114,17 +119,27 @@ def _dtypes(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> Iterable[DTyp
                 yield node.dtype
 
 
-def _values(stmt: Stmt) -> set[Expr]:
+def _values(stmt: Stmt) -> Set[Expr]:
     """The expressions below those that `stmt` computes, stopping at loads."""
-    seen: set[Expr] = set()
-    stack = [stmt.value] if isinstance(stmt, Store) else list(expressions(stmt))
-    while stack:
-        node = stack.pop()
-        if node not in seen:
-            seen.add(node)
-            if not isinstance(node, Load):
-                stack += node.children
-    return seen
+    roots = (stmt.value,) if isinstance(stmt, Store) else expressions(stmt)
+    if len(roots) == 1:
+        return _with_below(roots[0])
+    return set().union(*map(_with_below, roots))
+
+
+def _with_below(root: Expr) -> Set[Expr]:
+    """An expression and those below it: kept, as several questions about a loop follow each other."""
+    if "values" not in root.known:
+        seen: set[Expr] = set()
+        stack = [] if isinstance(root, Load) else [*root.children]
+        while stack:
+            node = stack.pop()
+            if node not in seen:
+                seen.add(node)
+                if not isinstance(node, Load):
+                    stack += node.children
+        root.known["values"] = seen
+    return {root, *root.known["values"]}  # which has no reference to itself
 
 
 def _depth(body: tuple[Stmt, ...]) -> int:
@@ -145,6 +160,11 @@ def _operations(body: tuple[Stmt, ...]) -> int:
     """About how many vector instructions one iteration is."""
     values = set().union(*map(_values, statements(body)))
     return len([node for node in values if isinstance(node, (Scalar, Load, Lookup))])
+
+
+def own_operations(stmt: Stmt) -> int:
+    """About how many instructions a statement itself is, without those inside it."""
+    return len([node for node in _values(stmt) if isinstance(node, (Scalar, Load, Lookup))])
 
 
 def reductions(body: tuple[Stmt, ...]) -> dict[Local, str]:

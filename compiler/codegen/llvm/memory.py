@@ -8,18 +8,20 @@ are neither read nor written, and read as zero.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
-from staticgraph.compiler.codegen.llvm.address import Addresses
+from staticgraph.compiler.codegen.llvm.address import Address, Addresses, lane_steps
+from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.lanes import waits_for_memory
 from staticgraph.compiler.codegen.llvm.scalar import narrow, widen
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, register_type, suffix, vector
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate
+from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate, same
 from staticgraph.compiler.kernel.expr import Index, Load
 from staticgraph.compiler.kernel.loops.dependence import accesses
-from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel, Loop, Stmt, Store, statements
+from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, Kernel, Loop, Stmt, Store, statements
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -35,6 +37,11 @@ class Mask:
 
     text: str
     guards: bool
+
+
+def narrowed(site: Site, mask: Mask | None, condition: str) -> Mask:
+    """The mask of the lanes that take part and where a condition holds. `site` is that of truth values."""
+    return Mask(condition if mask is None else site.op("and", mask.text, condition), guards=True)
 
 
 def scratch(kernel: Kernel, shared: bool) -> tuple[dict[str, int], int]:
@@ -76,7 +83,48 @@ def load(site: Site, pointer: str, mask: str | None = None) -> str:
     return widen(site, site.emitter.call(kind, name, *operands))
 
 
-def load_of_pairs(site: Site, pointer: str, parity: int, mask: str | None = None) -> str:
+def load_at(
+    printer: ExprPrinter,
+    address: Address,
+    dtype: DType,
+    masked: Mask | None,
+    key: Hashable,
+    stored: int | None,
+) -> LlvmValue:
+    """The elements at an address: single if it is the same one for all lanes.
+
+    `key` stands for what the buffer holds, and `stored` is the level of the innermost loop that changes that,
+    if there is one.
+    """
+    emitter, mask = printer.emitter, masked.text if masked else None
+    guarded = masked is not None and masked.guards
+    lanes = printer.lanes if address.moves or address.offsets or guarded else 1
+    level = max(address.level, emitter.floor, stored or 0, emitter.level if guarded else 0)
+    reads = address.reads if stored is None else address.reads | {key}
+    with emitter.at(level):
+        site, base = Site(emitter, dtype, lanes), address.base.text
+        if lanes == 1:
+            text = load(site, base)
+        elif same(address.stride, 1):
+            text = load(site, base, mask)
+        elif same(address.stride, -1) or (same(address.stride, -2) and address.parity is not None):
+            text = load_backwards(site, base, address.parity, mask)
+        elif address.parity is not None:
+            text = load_of_pairs(site, base, address.parity, mask)
+        else:
+            text = gather(site, base, *lane_steps(printer, address, lanes), mask)
+    return LlvmValue(text, lanes, level, reads)
+
+
+def store_at(printer: ExprPrinter, address: Address, site: Site, value: str, mask: str | None) -> None:
+    """Write the elements at an address."""
+    if site.lanes == 1 or same(address.stride, 1):
+        store(site, value, address.base.text, mask)
+    else:
+        scatter(site, value, address.base.text, *lane_steps(printer, address, site.lanes), mask)
+
+
+def load_of_pairs(site: Site, pointer: str, parity: int, mask: str | None) -> str:
     """The first (0) or the second (1) element of each of the pairs, one pair per lane.
 
     `pointer` is the address of such an element of the first lane.
@@ -88,7 +136,7 @@ def load_of_pairs(site: Site, pointer: str, parity: int, mask: str | None = None
     return _lanes_of(pairs, both, [2 * lane + parity for lane in range(site.lanes)])
 
 
-def load_backwards(site: Site, pointer: str, parity: int | None, mask: str | None = None) -> str:
+def load_backwards(site: Site, pointer: str, parity: int | None, mask: str | None) -> str:
     """Elements, or one of each of the pairs as above, of which each lane has the one before the last lane's.
 
     `pointer` is the address of that of the first lane.
@@ -107,7 +155,7 @@ def _lanes_of(site: Site, value: str, lanes: list[int]) -> str:
     return site.emitter.shuffle(site.type, lanes, value)
 
 
-def store_together(site: Site, values: list[str], pointer: str, mask: str | None = None) -> None:
+def store_together(site: Site, values: list[str], pointer: str, mask: str | None) -> None:
     """Write the elements that each lane has, one of each of `values`, side by side from `pointer` on.
 
     There are as many as a power of two, which takes that many steps: in each, two vectors are interleaved.
@@ -231,9 +279,8 @@ class PastCaches:
     A result must be large. An open one is so in some runs, for which there is code of its own.
     """
 
-    def __init__(self, kernel: Kernel, target: CpuTarget, addresses: Addresses) -> None:
-        self._buffers, self._addresses = kernel.buffers, addresses
-        self._large = _large_results(kernel) if target.aligned else {}
+    def __init__(self, buffers: dict[str, Buffer], large: dict[str, AnySize], addresses: Addresses) -> None:
+        self._buffers, self._large, self._addresses = buffers, large, addresses
         self._lane_index: Index | None = None  # of a loop that waits for memory
         self._is_large = False  # in code for runs in which open results are large
         self.used = False
@@ -277,8 +324,10 @@ class PastCaches:
         return alignment >= _LEAST_WIDTH and unit is not None and unit * size % alignment == 0
 
 
-def _large_results(kernel: Kernel) -> dict[str, AnySize]:
-    """Return the bytes of the results that are large, open ones for some thousand rows."""
+def large_results(kernel: Kernel, target: CpuTarget) -> dict[str, AnySize]:
+    """Return the bytes of the results that may go past the caches: open ones for some thousand rows."""
+    if not target.aligned:
+        return {}
     loaded = {a.buffer for a in accesses(kernel.body) if isinstance(a, Load)}
     results = {name: b for name, b in kernel.arguments.items() if b.written and name not in loaded}
     found: dict[str, AnySize] = {name: b.size * b.dtype.size for name, b in results.items()}

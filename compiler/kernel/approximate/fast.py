@@ -1,6 +1,6 @@
 """Shorter forms with a larger error, in float32: one quotient of two polynomials, no exponential.
 
-tools/ulp.py measures them with `SG_MATH=fast`; docs/accuracy.md has the figures.
+tools/accuracy/ulp.py measures them with `SG_MATH=fast`; docs/accuracy.md has the figures.
 """
 
 from __future__ import annotations

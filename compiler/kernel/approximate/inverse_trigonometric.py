@@ -45,10 +45,10 @@ def _from_pi(w: Width, part: float, angle: Expr) -> Expr:
     return w.const(math.pi * part) - (angle - _PI_LOW[w.dtype] * part)
 
 
-def _from_pi_less(w: Width, part: float, angle: Expr, tail: Expr) -> Expr:
-    """pi*part - angle - tail, for a tail that is the smaller."""
-    rest, lost = two_sum(w.const(math.pi * part), -angle)
-    return rest + (lost - (tail - _PI_LOW[w.dtype] * part))
+def _from_pi_less(w: Width, angle: Expr, tail: Expr) -> Expr:
+    """pi/2 - angle - tail, for a tail that is the smaller."""
+    rest, lost = two_sum(w.const(math.pi * 0.5), -angle)
+    return rest + (lost - (tail - _PI_LOW[w.dtype] * 0.5))
 
 
 def _arc_sine(w: Width, x: Expr) -> tuple[Expr, Expr, Expr]:
@@ -66,7 +66,7 @@ def _arc_sine(w: Width, x: Expr) -> tuple[Expr, Expr, Expr]:
 def asin(w: Width, x: Expr) -> Expr:
     """asin(x) = pi/2 - 2*asin(sqrt((1 - x)/2)) for x > 1/2."""
     large, s, tail = _arc_sine(w, x)
-    far = _from_pi_less(w, 0.5, s + s, tail + tail)
+    far = _from_pi_less(w, s + s, tail + tail)
     return instructions.copysign(instructions.select(large, far, s + tail), x)
 
 
@@ -76,7 +76,7 @@ def acos(w: Width, x: Expr) -> Expr:
     angle = s + tail
     twice = angle + angle
     far = instructions.select(x > 0.0, twice, _from_pi(w, 1.0, twice))
-    near = _from_pi_less(w, 0.5, instructions.copysign(s, x), instructions.copysign(tail, x))
+    near = _from_pi_less(w, instructions.copysign(s, x), instructions.copysign(tail, x))
     return instructions.select(large, far, near)
 
 

@@ -18,7 +18,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 Range = tuple[int | float, int | float]
 UNKNOWN: Range = (-math.inf, math.inf)
-_MOST = 1 << 56  # no loop runs over more elements than an address space has bytes
+MOST = 1 << 56  # no loop runs over more elements than an address space has bytes
 _OVERFLOWING = frozenset({"add", "sub", "mul", "neg"})  # may wrap around where a range has no end
 
 
@@ -148,11 +148,20 @@ def bounds(expr: Expr) -> Range:
     return found
 
 
-def bounds_given(expr: Expr, ranges: Mapping[Expr, Range], narrowed: Callable[[Expr, Range], Range]) -> Range:
-    """The same where the `ranges` of some expressions are known. `narrowed` is what else is known of any."""
-    found: dict[Expr, Range] = {}
+def bounds_given(
+    expr: Expr,
+    ranges: Mapping[Expr, Range],
+    narrowed: Callable[[Expr, Range], Range],
+    found: dict[Expr, Range],
+) -> Range:
+    """The same where the `ranges` of some expressions are known. `narrowed` is what else is known of any.
+
+    `found` has what was found before with the same knowledge, and gets what is found now.
+    """
     for node in walk(expr):
-        if node in ranges:
+        if node in found:
+            pass
+        elif node in ranges:
             found[node] = narrowed(node, ranges[node])
         else:
             ends = _range(node, [found[c] for c in node.children])
@@ -202,7 +211,7 @@ def _range(node: Expr, ranges: Sequence[Range]) -> Range:
         case Const(value) if not isinstance(value, float):
             return int(value), int(value)
         case Index(_, extent):
-            return 0, max(min(size_bounds(extent)[1], _MOST) - 1, 0)
+            return 0, max(min(size_bounds(extent)[1], MOST) - 1, 0)
         case Extent(size):
             return size_bounds(size)
         case Reduce():

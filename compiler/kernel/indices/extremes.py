@@ -15,13 +15,15 @@ from staticgraph.compiler.kernel.expr import (
     Expr,
     Extent,
     Index,
+    Load,
+    Local,
     Scalar,
     number,
     substitute,
     unknown,
     walk,
 )
-from staticgraph.compiler.kernel.indices.affine import Affine, Range, bounds, linear
+from staticgraph.compiler.kernel.indices.affine import MOST, Affine, Range, bounds, linear
 
 Extremes = tuple[AnySize | None, AnySize | None]
 Span = tuple[Range, Extremes]
@@ -39,7 +41,9 @@ def extremes(expr: Expr) -> Extremes:
 
 
 def form_extremes(form: Affine) -> Extremes:
-    """The least and the greatest value of an affine form as sizes: see `extremes`."""
+    """The least and the greatest value of an affine form as sizes: see `extremes`. None if unknown."""
+    if _may_overflow(form):
+        return None, None
     low: AnySize | None = form.constant
     high: AnySize | None = form.constant
     for term, factor in form.terms.items():
@@ -53,6 +57,27 @@ def form_extremes(form: Affine) -> Extremes:
         low = None if low is None or least is None else low + least * factor
         high = None if high is None or most is None else high + most * factor
     return low, high
+
+
+def _may_overflow(form: Affine) -> bool:
+    """Return True if a sum has a term of data that may be large: `maximum(x[i], 0) + 1` may be negative."""
+    if (
+        len(form.terms) == 1
+        and not form.constant
+        and all(type(f) is int and f == 1 for f in form.terms.values())
+    ):
+        return False
+    if abs(form.constant) > MOST:
+        return True
+    return any(_is_data(term) and max(map(abs, bounds(term))) > MOST for term in form.terms)
+
+
+def _is_data(expr: Expr) -> bool:
+    """Return True if elements of buffers or locals are in an expression."""
+    for node in unknown("data", expr):
+        node.known["data"] = isinstance(node, (Load, Local)) or any(c.known["data"] for c in node.children)
+    found: bool = expr.known["data"]
+    return found
 
 
 def span(form: Affine) -> Span:
@@ -80,8 +105,13 @@ def is_within(place: Expr, extent: AnySize) -> bool:
         return True
     if not isinstance(extent, Size) and not is_open(place):
         return False
-    if _is_between(place, extent):
-        return True
+    found: dict[AnySize, bool] = place.known.setdefault("within", {})
+    if extent not in found:
+        found[extent] = _is_between(place, extent) or _is_between_if_loops_run(place, extent)
+    return found[extent]
+
+
+def _is_between_if_loops_run(place: Expr, extent: AnySize) -> bool:
     known = _of_running_loops(place)
     return bool(known) and _is_between(at_sizes(place, known), replaced(extent, known))
 
@@ -118,7 +148,9 @@ def _is_below(place: Expr, extent: AnySize) -> bool:
 
 def _bounding(place: Expr, form: Affine, taken: str, added: str) -> list[Expr]:
     """Positions that bound one from the same side: an operand in place of an extreme that is a term of it."""
-    found = []
+    found: list[Expr] = []
+    if _may_overflow(form):
+        return found
     for term, factor in form.terms.items():
         if (
             isinstance(term, Scalar)

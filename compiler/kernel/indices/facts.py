@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.open_sizes import replaced
@@ -27,6 +27,8 @@ from staticgraph.compiler.kernel.expr import (
 )
 from staticgraph.compiler.kernel.indices.affine import Affine, Range, bounds_given, linear
 from staticgraph.compiler.kernel.indices.extremes import extremes, is_open, when_positive
+
+Key = frozenset[tuple[Expr, int]]  # the terms of a sum, and their factors
 
 _SUMMED = 2  # conditions that are added up
 _TESTED = {"minimum": any, "maximum": all}  # which operands must be small, so that the result is
@@ -49,28 +51,30 @@ class Facts:
 
     def __init__(self, other: Facts | None = None) -> None:
         self.ranges: dict[Expr, Range] = dict(other.ranges) if other else {}
-        self.least: dict[frozenset[tuple[Expr, int]], int] = dict(other.least) if other else {}
+        self.least: dict[Key, int] = dict(other.least) if other else {}
         self.meaning: dict[Expr, Expr] = dict(other.meaning) if other else {}
         self.extents: dict[Index, AnySize] = dict(other.extents) if other else {}
         self.least_sizes: dict[str, int] = dict(other.least_sizes) if other else {}
         self.inside: dict[Expr, AnySize] = dict(other.inside) if other else {}
         self._read: set[Local | DType] = set(other._read) if other else set()  # by any fact, perhaps before
+        # What `range` has found. Facts that are equal have one in common, and one that changes begins anew.
+        self._found: dict[Expr, Range] = other._found if other else {}
 
     def range(self, expr: Expr) -> Range:
         """The least and the greatest value of an integer expression."""
-        return bounds_given(expr, self.ranges, self._narrowed)
+        known = self._found.get(expr)
+        return bounds_given(expr, self.ranges, self._narrowed, self._found) if known is None else known
 
     def _narrowed(self, expr: Expr, found: Range) -> Range:
         if expr.dtype is not int64:
             return found
         match expr:
-            case Scalar("minimum" | "maximum" as op, (a, b)) if not (both := linear(a) + linear(b)).terms:
-                middle = both.constant // 2  # as in minimum(i, 6 - i), which is at most 3
-                return (
-                    (max(found[0], -(-both.constant // 2)), found[1])
-                    if op == "maximum"
-                    else (found[0], min(found[1], middle))
-                )
+            case Scalar("minimum" | "maximum" as op, (a, b)) if (
+                twice := self._constant_sum(a, b)
+            ) is not None:
+                if op == "minimum":  # as minimum(i, 6 - i), which is at most 3
+                    return found[0], min(found[1], twice // 2)
+                return max(found[0], -(-twice // 2)), found[1]
         if not self.least:
             return found
         form = linear(expr)
@@ -82,6 +86,14 @@ class Facts:
         low, high = self.least.get(above, -math.inf), -self.least.get(below, -math.inf)
         return max(found[0], low + form.constant), min(found[1], high + form.constant)
 
+    def _constant_sum(self, a: Expr, b: Expr) -> int | None:
+        """The sum of two positions if it is always the same, and neither of them overflows."""
+        one, other = linear(a), linear(b)
+        both = one + other
+        if both.terms or not self._is_exact(one) or not self._is_exact(other):
+            return None
+        return both.constant
+
     def forget(self, *changed: Local | DType) -> None:
         """Drop what depends on locals that have changed, or on elements of dtypes that were stored."""
         if self._read.isdisjoint(changed):
@@ -90,6 +102,7 @@ class Facts:
         def stays(*roots: Expr) -> bool:
             return all(_read(root).isdisjoint(changed) for root in roots)
 
+        self._found = {}
         self.ranges = {e: r for e, r in self.ranges.items() if stays(e)}
         self.least = {k: n for k, n in self.least.items() if stays(*(term for term, _ in k))}
         self.meaning = {m: e for m, e in self.meaning.items() if stays(m, e)}
@@ -102,6 +115,8 @@ class Facts:
 
     def note(self, ranges: Mapping[Expr, Range], meaning: Mapping[Expr, Expr] | None = None) -> None:
         """Add the ranges of expressions, and what locals stand for."""
+        if ranges:
+            self._found = {}
         self.ranges.update(ranges)
         self._read.update(*map(_read, ranges))
         if meaning:
@@ -165,6 +180,7 @@ class Facts:
                 self.extents[less] = extent
         form = self._sum(greater) + self._sum(less).times(-1)
         self._read.update(*map(_read, form.terms))
+        self._found = {}
         key = frozenset(form.terms.items())
         least = max(by - form.constant, self.least.get(key, by - form.constant))
         self.least[key] = least
@@ -181,6 +197,7 @@ class Facts:
                 self.ranges[term] = max(low, least - most), high
             elif factor == -1:
                 self.ranges[term] = low, min(high, most - least)
+            self._found = {}
 
     def is_less(self, place: Expr, extent: Size) -> bool:
         """Return True if a condition tells that a position is less than an open extent."""
@@ -206,38 +223,44 @@ class Facts:
         As `at + width <= n` and `i < width` tell that `at + i < n`.
         """
         left = self._sum(number(extent, int64)) + self._sum(place).times(-1)
-        return self._is_at_least(left, 1, _SUMMED, {})
+        return self._is_at_least(left, 1, _SUMMED)
 
-    def _is_at_least(self, form: Affine, bound: int, depth: int, ranges: dict[Expr, Range]) -> bool:
-        """Return True if a form is at least `bound`: by ranges, less multiples of `depth` sums at most.
-
-        The ranges of terms are looked up once for the whole search.
-        """
-        total: float = form.constant
+    def _is_at_least(self, form: Affine, bound: int, depth: int) -> bool:
+        """Return True if a form is at least `bound`: by ranges, less multiples of `depth` sums at most."""
+        total, falls = float(form.constant), set()
         for term, factor in form.terms.items():
             if isinstance(factor, Size):
                 total = -math.inf
                 break
-            if term not in ranges:
-                ranges[term] = self.range(term)
-            total += min(ranges[term][0] * factor, ranges[term][1] * factor)
+            low, high = self.range(term)
+            part = low * factor if factor > 0 else high * factor
+            total += part
+            if part < 0:
+                falls.add(term)
         if total >= bound:
             return True
-        for key, least in self.least.items() if depth else ():
-            factors = dict(key)
+        if not depth:
+            return False
+        for key, least, times in self._alike(form, falls):
+            rest = form + Affine({term: -by * times for term, by in key})
+            if self._is_at_least(rest, bound - least * times, depth - 1):
+                return True
+        return any(self._at_operands(form, term, bound, depth - 1) for term in form.terms)
+
+    def _alike(self, form: Affine, falls: Set[Expr]) -> list[tuple[Key, int, int]]:
+        """The sums that a multiple of may be in a form, their least values and the multiples.
+
+        First come those of the terms that `falls` has.
+        """
+        likely, others = dict[tuple[Key, int, int], None](), dict[tuple[Key, int, int], None]()
+        for key, least in self.least.items():
             for term, by in key:
                 have = form.terms.get(term, 0)
-                if isinstance(have, Size) or isinstance(by, Size) or have % by or have // by < 1:
-                    continue
-                rest = form + Affine(factors).times(-(have // by))
-                if self._is_at_least(rest, bound - least * (have // by), depth - 1, ranges):
-                    return True
-        by_operands = (self._at_operands(form, term, bound, depth - 1, ranges) for term in form.terms)
-        return depth > 0 and any(by_operands)
+                if not (isinstance(have, Size) or isinstance(by, Size) or have % by) and have // by > 0:
+                    (likely if term in falls else others)[key, least, have // by] = None
+        return [*(likely | others)]
 
-    def _at_operands(
-        self, form: Affine, term: Expr, bound: int, depth: int, ranges: dict[Expr, Range]
-    ) -> bool:
+    def _at_operands(self, form: Affine, term: Expr, bound: int, depth: int) -> bool:
         """Return True if a form is at least `bound` with bounds of a term in its place."""
         factor, meaning = form.terms[term], self.meaning.get(term)
         if isinstance(factor, Size) or factor > 0 or not isinstance(meaning, Scalar):
@@ -247,7 +270,7 @@ class Facts:
             if isinstance(operand, Scalar) and operand.op in _TESTED:
                 return _TESTED[operand.op](map(holds, operand.args))
             rest = form + Affine({term: -factor}) + self._sum(operand).times(factor)
-            return self._is_at_least(rest, bound, depth, ranges)
+            return self._is_at_least(rest, bound, depth)
 
         return meaning.op in _TESTED and holds(meaning)
 

@@ -35,6 +35,7 @@ from staticgraph.compiler.kernel.expr import (
     Local,
     Reduce,
     Scalar,
+    loads,
     rebuild,
     substitute,
     walk,
@@ -228,7 +229,7 @@ class _Prover:
 
     def expression(self, root: Expr, known: Facts, runs: bool) -> Expr:
         """`root` with positions of loads in bounds. What an empty reduction would load is never loaded."""
-        if not self.buffers:
+        if not self.buffers or self.reads_inside(root, known, runs):
             return root
         done: dict[Expr, Expr] = {}
         for node in _evaluated(root):
@@ -238,6 +239,17 @@ class _Prover:
             if children != node.children:  # equal expressions are one object
                 done[node] = rebuild(node, children)
         return done.get(root, root)
+
+    def reads_inside(self, root: Expr, known: Facts, runs: bool) -> bool:
+        """Return True if the loads of `root` are in bounds. It has no reduction, if it has any."""
+        reads = loads(root)
+        if reads and Reduce in map(type, walk(root)):
+            return False
+        for load in reads:
+            made = self.position(load.buffer, load.at, known, runs)
+            if made is not load.at and made != load.at:
+                return False
+        return True
 
     def position(self, name: str, at: tuple[Expr, ...], known: Facts, runs: bool) -> tuple[Expr, ...]:
         if name not in self.buffers:

@@ -73,6 +73,8 @@ def simplify_index(expr: Expr) -> Expr:
 
 
 def _simplest(node: Expr) -> Expr:
+    if node.dtype.is_floating and node.op != "select":  # type: ignore[attr-defined]
+        return node
     match node:
         case Index(_, int(1)):
             return Const(0, int64)

@@ -179,11 +179,16 @@ class _Forwarding:
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         out: list[Stmt] = []
+        stored = any(isinstance(stmt, Store) for stmt in body)
+        read = set(accesses(body)) if stored else set()
         while body:
             stmt, body = body[0], body[1:]
             match stmt:
-                case Store():
+                case Store(buffer, at, value) if Load(buffer, at, value.dtype) in read:
                     stmt, body = self.forwarded(stmt, body, out)
+                    read = set(accesses(body))
+                case Store():
+                    pass
                 case Loop() | While() | If():
                     stmt = replace(stmt, body=self.block(stmt.body))
             out.append(stmt)

@@ -9,9 +9,8 @@ The schedules of a CPU and of a GPU begin with these.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from functools import partial
-from operator import attrgetter
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.sizes import AnySize, Size, same
@@ -20,7 +19,6 @@ from staticgraph.compiler.kernel.expr import (
     Index,
     Load,
     free_indices,
-    missing,
     number,
     rebuild,
     substitute,
@@ -52,17 +50,27 @@ PAIRS = 2.0  # to load or store one element of the pair in each lane, or to load
 def flatten(kernel: Kernel) -> Kernel:
     """`kernel` over buffers of at most one axis."""
     done: dict[Expr, Expr] = {}
+    places: dict[tuple[object, ...], tuple[Expr, ...]] = {}  # both parts of complex numbers have the same
+
+    def place(name: str, at: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        buffer = kernel.buffers[name]
+        key = *buffer.shape[1:], *at
+        if key not in places:
+            places[key] = (offset(buffer, at).expr,) if at else ()
+        return places[key]
 
     def flat(expr: Expr) -> Expr:
-        for node in missing(expr, done, attrgetter("children")):
+        for node in () if expr in done else walk(expr):
+            if node in done:
+                continue
             children = tuple(map(done.__getitem__, node.children))
             if isinstance(node, Load):
-                children = _position(kernel.buffers[node.buffer], children)
+                children = place(node.buffer, children)
             done[node] = node if children == node.children else rebuild(node, children)
         return simplify_index(done[expr])
 
     buffers = {n: replace(b, shape=(b.size,) if b.shape else ()) for n, b in kernel.buffers.items()}
-    return Kernel(kernel.name, buffers, _flat_stores(rewrite(kernel.body, flat), kernel.buffers))
+    return Kernel(kernel.name, buffers, _flat_stores(rewrite(kernel.body, flat), place))
 
 
 def interchange(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[Stmt, ...]:
@@ -116,17 +124,15 @@ def merge(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return tuple(map(merged, body))
 
 
-def _position(buffer: Buffer, at: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    return (offset(buffer, at).expr,) if at else ()
-
-
-def _flat_stores(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[Stmt, ...]:
+def _flat_stores(
+    body: tuple[Stmt, ...], place: Callable[[str, tuple[Expr, ...]], tuple[Expr, ...]]
+) -> tuple[Stmt, ...]:
     def flat(stmt: Stmt) -> Stmt:
         match stmt:
             case Store(buffer, at, value):
-                return Store(buffer, _position(buffers[buffer], at), value)
+                return Store(buffer, place(buffer, at), value)
             case Loop() | While() | If():
-                return replace(stmt, body=_flat_stores(stmt.body, buffers))
+                return replace(stmt, body=_flat_stores(stmt.body, place))
         return stmt
 
     return tuple(map(flat, body))

@@ -34,26 +34,24 @@ If the number of rows is open, so is that of blocks, and each does its share of 
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
-from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, at_most, bounds, estimate, positive, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import (
-    Const,
     Expr,
     Index,
     Load,
     Reduce,
     free_indices,
     identity,
+    outermost_reductions,
     substitute,
-    walk,
 )
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
@@ -151,17 +149,10 @@ class _Parts:
 
     def of(self, nest: Nest) -> Nest:
         """`nest` with the sums of blocks in place of its reductions over all rows."""
-        names = (f"c{n}" for n in itertools.count())
-        columns: dict[Expr, Expr] = {
-            i: Const(0, int64) if same(i.extent, 1) else Index(next(names), i.extent) for i in nest.domain
-        }
-        stores = [
-            Store(s.buffer, tuple(substitute(a, columns) for a in s.at), substitute(s.value, columns))
-            for s in nest.stores
-        ]
-        domain = tuple(i for i in columns.values() if isinstance(i, Index))
-        totals: dict[Expr, Expr] = {e: self.total(e, domain) for s in stores for e in _outermost(s.value)}
-        return Nest(domain, tuple(replace(s, value=substitute(s.value, totals)) for s in stores))
+        own = nest.renamed("c")
+        found = (e for s in own.stores for e in outermost_reductions(s.value))
+        totals: dict[Expr, Expr] = {e: self.total(e, own.domain) for e in found}
+        return Nest(own.domain, tuple(replace(s, value=substitute(s.value, totals)) for s in own.stores))
 
     def total(self, reduce: Reduce, domain: tuple[Index, ...]) -> Expr:
         """The sum of all parts of a reduction."""
@@ -191,9 +182,3 @@ def _most(size: AnySize) -> int:
     """Return the greatest value of a size, for scratch memory. One that has none must be known."""
     most = bounds(size)[1]
     return most if most < MOST else operator.index(size)
-
-
-def _outermost(value: Expr) -> Iterator[Reduce]:
-    """The reductions in `value` that are not part of another one."""
-    inner = {e for r in walk(value) if isinstance(r, Reduce) for e in walk(r.value)}
-    yield from (e for e in walk(value) if isinstance(e, Reduce) and e not in inner)

@@ -289,7 +289,7 @@ def reverse(at: tuple[Expr, ...], tensor: View, *, axis: Any) -> Expr:
     ]
 
 
-def _shifts(shift: Any, axis: Any, rank: int) -> dict[int, int]:
+def _shifts(shift: Any, axis: Any, rank: int) -> dict[int, AnySize]:
     """Return the shift of each axis, by axis. If an axis is named twice, its shifts are added."""
     require(rank > 0, "input must be 1-D or higher: a number has no axes")
     for name, value in (("shift", shift), ("axis", axis)):
@@ -297,7 +297,7 @@ def _shifts(shift: Any, axis: Any, rank: int) -> dict[int, int]:
     shifts, axes = np.reshape(shift, -1).tolist(), np.reshape(axis, -1).tolist()
     what = f"shift and axis must have the same size, not {len(shifts)} and {len(axes)}"
     require(len(shifts) == len(axes), what, hint="give as many shifts as axes")
-    out: dict[int, int] = {}
+    out: dict[int, AnySize] = {}
     for s, a in zip(shifts, axes, strict=True):
         a = normalize_axis(a, rank, kind=OperandError)
         out[a] = out.get(a, 0) + s
@@ -325,12 +325,14 @@ def roll(at: tuple[Expr, ...], input: View, *, shift: Any, axis: Any) -> Expr:
     return input[tuple(_moved(i, shifts.get(d, 0), n) for d, (i, n) in moves)]
 
 
-def _moved(i: Expr, shift: int, n: AnySize) -> Expr:
-    if shift == 0 or same(n, 0):
+def _moved(i: Expr, shift: AnySize, n: AnySize) -> Expr:
+    if same(shift, 0) or same(n, 0):
         return i
-    if isinstance(n, Size):  # a division by 0 may be moved out of the loop over i, which is then empty
-        return (i + Const(-shift, int64) % Extent(positive(n))) % Extent(n)
-    return (i + (-shift % n)) % n
+    if not isinstance(n, Size) and not isinstance(shift, Size):
+        return (i + (-shift % n)) % n
+    back = Extent(-shift) if isinstance(shift, Size) else Const(-shift, int64)
+    # A division by 0 may be moved out of the loop over i, which is then empty.
+    return (i + back % Extent(positive(n))) % Extent(n)
 
 
 def _reverse_sequence_type(

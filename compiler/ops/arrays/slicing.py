@@ -340,10 +340,13 @@ def _parts(value: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:
     return tuple(out)
 
 
-def _split_grad(g: Any, y: Any, value: Any, axis: int, **_: Any) -> tuple[Any]:
+def _cotangents(g: Any, y: Any) -> list[Any]:
     gs, ys = (g, y) if isinstance(g, tuple) else ((g,), (y,))
-    parts = [ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)]
-    return (ops.concat(parts, axis=axis, name="concat"),)
+    return [ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)]
+
+
+def _split_grad(g: Any, y: Any, value: Any, axis: int, **_: Any) -> tuple[Any]:
+    return (ops.concat(_cotangents(g, y), axis=axis, name="concat"),)
 
 
 def _numpy_parts(value: np.ndarray, axis: int, sizes: Sequence[int]) -> Any:
@@ -430,9 +433,7 @@ def _numpy_unstack(value: np.ndarray, num: int, axis: int = 0) -> Any:
 
 
 def _unstack_grad(g: Any, y: Any, value: Any, num: int, axis: int = 0) -> tuple[Any]:
-    gs, ys = (g, y) if isinstance(g, tuple) else ((g,), (y,))
-    parts = [ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)]
-    return (ops.stack(parts, axis=axis, name="stack"),)
+    return (ops.stack(_cotangents(g, y), axis=axis, name="stack"),)
 
 
 @composite(

@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OPS, OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.ops.elementwise.activation import SELU_ALPHA, SELU_SCALE
+from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
 from staticgraph.compiler.ops.kinds import composite, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -135,18 +136,14 @@ def _function(of: str, tf: str, numpy: Callable[..., Any], grad: Callable[..., P
         name=f"{of}_grad", tf=tf, type=alike, numpy=numpy, dtypes=FLOATING | COMPLEX,
         samples=[Sample(real(3, 4, low=0.25), real(3, 4)), Sample(real(low=0.5), real()),
                  Sample(real(0, 2), real(0, 2))],
-        grad=lambda h, out, y, dy: grad(h, _conjugate(y), _conjugate(dy)), grad_takes=(),
+        grad=lambda h, out, y, dy: grad(h, conjugate(y), conjugate(dy)), grad_takes=(),
     )
     def node(y: Any, dy: Any) -> Any:
         """The cotangent of the input, given the result and its cotangent."""
-        return formula_of(of)(dy, _conjugate(y), None)[0]
+        return formula_of(of)(dy, conjugate(y), None)[0]
 
     NODES[of] = lambda g, y, x: (node(y, g),) if g.dtype.is_floating else formula_of(of)(g, y, x)
     return node
-
-
-def _conjugate(x: Any) -> Any:
-    return ops.conj(x) if x.dtype.is_complex else x
 
 
 def _sigmoid_grad_grad(h: Any, y: Any, g: Any) -> Parts:

@@ -156,14 +156,8 @@ def _to_spectrum(rank: int) -> OpDef:
     Over the last {rank} axes; of the last one, the entries up to the middle: the rest are their conjugates.
     """
     return composite(
-        tf=signature.__name__.upper(),
-        type=type,
-        numpy=run,
-        dtypes=frozenset(_OF_REAL),
-        operands=("fft_length",),
-        partial=("fft_length",),
-        closed_on_gpu=rank,
-        grad=grad,
+        tf=signature.__name__.upper(), type=type, numpy=run, dtypes=frozenset(_OF_REAL),
+        operands=("fft_length",), partial=("fft_length",), closed_on_gpu=rank, grad=grad,
         samples=[
             Sample(real(*(4, 3, 5)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
             Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
@@ -206,14 +200,8 @@ def _to_signal(rank: int) -> OpDef:
     The last axis holds the entries up to the middle; the result has the lengths `fft_length`.
     """
     return composite(
-        tf=signature.__name__.upper(),
-        type=type,
-        numpy=run,
-        dtypes=COMPLEX,
-        operands=("fft_length",),
-        partial=("fft_length",),
-        closed_on_gpu=rank,
-        grad=grad,
+        tf=signature.__name__.upper(), type=type, numpy=run, dtypes=COMPLEX, operands=("fft_length",),
+        partial=("fft_length",), closed_on_gpu=rank, grad=grad,
         samples=[
             Sample(real(*(4, 3, 3)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
             Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),

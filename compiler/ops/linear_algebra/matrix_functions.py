@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.kernel.expr import Const
 from staticgraph.compiler.kernel.stmt import Store
 from staticgraph.compiler.ops.arrays.creation import positions
+from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.linear_algebra.algorithms import bands
 from staticgraph.compiler.ops.linear_algebra.factors import Batch, is_empty, of_each
@@ -183,8 +184,7 @@ def _tridiagonal(diagonals: np.ndarray, rhs: np.ndarray, partial_pivoting: bool 
 
 def _transposed(diagonals: Any) -> Any:
     """The diagonals of the adjoint matrices."""
-    above, middle, below = (ops.conj(d) if d.dtype.is_complex else d for d in
-                            (diagonals[..., i, :] for i in range(3)))
+    above, middle, below = (conjugate(diagonals[..., i, :]) for i in range(3))
     axis = middle.rank - 1
     return ops.stack(
         [ops.roll(below, shift=-1, axis=axis), middle, ops.roll(above, shift=1, axis=axis)],
@@ -194,7 +194,7 @@ def _transposed(diagonals: Any) -> Any:
 
 def _tridiagonal_grad(g: Any, y: Any, diagonals: Any, rhs: Any, partial_pivoting: bool = True) -> Any:
     by_rhs = tridiagonal_solve(_transposed(diagonals), g, partial_pivoting=partial_pivoting)
-    other = ops.conj(y) if y.dtype.is_complex else y
+    other = conjugate(y)
     rows, places = other.rank - 2, positions(other, other.shape[-2])
     shifted = [ops.roll(other, shift=shift, axis=rows) if shift else other for shift in (-1, 0, 1)]
     upper, middle, lower = (-ops.reduce_sum(by_rhs * x, axis=(other.rank - 1,)) for x in shifted)

@@ -12,6 +12,7 @@ from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, merge, shape_text
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
+from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
 from staticgraph.compiler.ops.kinds import View, composite, contraction, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -88,11 +89,6 @@ def _batch_grad(g: Any, y: Any, a: Any, b: Any, adj_x: bool, adj_y: bool) -> tup
     by_a = batch_matmul(b, g, adj_y, True) if adj_x else batch_matmul(g, b, False, not adj_y)
     by_b = batch_matmul(g, a, True, adj_x) if adj_y else batch_matmul(a, g, not adj_x, False)
     return summed_over_batches(by_a, by_b, a, b)
-
-
-def conjugate(x: Any) -> Any:
-    """The complex conjugate; `x` itself where it is real."""
-    return ops.conj(x) if x.dtype.is_complex else x
 
 
 def summed_over_batches(by_a: Any, by_b: Any, a: Any, b: Any) -> tuple[Any, Any]:

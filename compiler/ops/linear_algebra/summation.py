@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
+from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
 from staticgraph.compiler.ops.kinds import View, contraction
 from staticgraph.compiler.ops.linear_algebra.products import PRODUCTS
 from staticgraph.compiler.ops.samples import Sample, real
@@ -82,7 +83,7 @@ def _grad(g: Any, y: Any, *inputs: Any, equation: str) -> tuple[Any, ...]:
         others = [(n, x) for j, (n, x) in enumerate(zip(letters, inputs, strict=True)) if j != i]
         seen = set(result).union(*(n for n, _ in others))
         found = "".join(letter for letter in name if letter in seen)
-        rest = [ops.conj(x) if x.dtype.is_complex else x for _, x in others]
+        rest = [conjugate(x) for _, x in others]
         equation = ",".join([result, *(n for n, _ in others)]) + "->" + found
         by_x = einsum([g, *rest], equation=equation)
         # An axis of this operand alone was summed over: each element along it has the same cotangent.

@@ -345,11 +345,9 @@ def conv_filter(
 
 @contraction(
     type=_spread_type, numpy=_spread, dtypes=FLOATING, grad=_spread_grad,
-    samples=[
-        Sample(real(2, 3, 5, 4), real(3, 2, 3, 4), space=(5, 6), dilations=(1, 1), before=(0, 0)),
-        Sample(real(1, 4, 3, 3), real(2, 3, 2, 3), space=(4, 5), dilations=(2, 1), before=(1, 2)),
-        Sample(real(1, 3, 3, 3, 2), real(2, 2, 3, 1, 2), space=(4, 4), dilations=(1, 2), before=(0, 1)),
-    ],
+    samples=[Sample(real(2, 3, 5, 4), real(3, 2, 3, 4), space=(5, 6), dilations=(1, 1), before=(0, 0)),
+             Sample(real(1, 4, 3, 3), real(2, 3, 2, 3), space=(4, 5), dilations=(2, 1), before=(1, 2)),
+             Sample(real(1, 3, 3, 3, 2), real(2, 2, 3, 1, 2), space=(4, 4), dilations=(1, 2), before=(0, 1))],
 )
 def conv_spread(
     at: tuple[Expr, ...], g: View, w: View, *, space: Ints, dilations: Ints, before: Ints

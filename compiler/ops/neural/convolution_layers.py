@@ -359,12 +359,8 @@ def _family(
     defaults = {"explicit_paddings": (), "data_format": data_format, "dilations": ones}
 
     @composite(
-        name=names[0],
-        tf=tf[0],
-        type=_forward_type(rank, depthwise),
-        numpy=reference.forward,
-        dtypes=FLOATING,
-        samples=_samples_of(rank, depthwise, defaults, "forward"),
+        name=names[0], tf=tf[0], type=_forward_type(rank, depthwise), numpy=reference.forward,
+        dtypes=FLOATING, samples=_samples_of(rank, depthwise, defaults, "forward"),
         grad=lambda g, y, x, w, **attrs: (
             by_input(w, g, input_sizes=sizes(x), **attrs),
             by_filter(x, g, filter_sizes=sizes(w), **attrs),

@@ -87,20 +87,13 @@ _BOXES = Draw((3, 4), -0.2, 1.2, dtype="float32")
 
 
 @composite(
-    tf="CropAndResize",
-    type=_type,
-    numpy=_reference,
-    dtypes={"T": REAL},
-    vars={"boxes": "float32", "box_ind": "int32"},
-    operands=("crop_size",),
-    partial=("crop_size",),
+    tf="CropAndResize", type=_type, numpy=_reference, dtypes={"T": REAL},
+    vars={"boxes": "float32", "box_ind": "int32"}, operands=("crop_size",), partial=("crop_size",),
     differentiable=(0, 1),
     requires=index_in("crop_and_resize", "box_ind", 2, lambda image, boxes, box_ind, **_: image.shape[0]),
-    samples=[
-        Sample(real(2, 4, 5, 2), _BOXES, indices(3, below=2), crop_size=(2, 3)),
-        Sample(real(2, 4, 5, 2), _BOXES, indices(3, below=2), crop_size=(1, 4), extrapolation_value=7.0),
-        Sample(real(1, 3, 3, 1), _BOXES, indices(3, below=1), crop_size=(5, 5), method="nearest"),
-    ],
+    samples=[Sample(real(2, 4, 5, 2), _BOXES, indices(3, below=2), crop_size=(2, 3)),
+             Sample(real(2, 4, 5, 2), _BOXES, indices(3, below=2), crop_size=(1, 4), extrapolation_value=7.0),
+             Sample(real(1, 3, 3, 1), _BOXES, indices(3, below=1), crop_size=(5, 5), method="nearest")],
 )
 def crop_and_resize(
     image: Any,

@@ -74,19 +74,12 @@ def _like(g: Any, x: Any) -> Any:
 
 
 @composite(
-    tf="SoftmaxCrossEntropyWithLogits",
-    wide=True,
-    type=_dense_type,
-    numpy=_numpy_dense,
-    dtypes=FLOATING,
-    grad=_dense_grad,
-    grad_takes=(),
-    samples=[
-        Sample(real(3, 4), real(3, 4, low=0.25, high=0.25)),
-        Sample(real(2, 3, 5), real(2, 3, 5, low=0.2, high=0.2)),
-        Sample(real(4, 2), real(1, 2, low=0.5, high=0.5)),
-        Sample(real(1, 5, low=-80, high=80), real(1, 5, low=0.2, high=0.2)),
-    ],
+    tf="SoftmaxCrossEntropyWithLogits", wide=True, type=_dense_type, numpy=_numpy_dense, dtypes=FLOATING,
+    grad=_dense_grad, grad_takes=(),
+    samples=[Sample(real(3, 4), real(3, 4, low=0.25, high=0.25)),
+             Sample(real(2, 3, 5), real(2, 3, 5, low=0.2, high=0.2)),
+             Sample(real(4, 2), real(1, 2, low=0.5, high=0.5)),
+             Sample(real(1, 5, low=-80, high=80), real(1, 5, low=0.2, high=0.2))],
 )
 def softmax_cross_entropy(features: Any, labels: Any) -> Any:
     """-sum(labels * log_softmax(features)) over the last axis, and softmax(features) - labels.
@@ -131,17 +124,13 @@ def _sparse_grad(g: Any, y: Any, features: Any, labels: Any) -> tuple[Any, None]
 
 @composite(
     tf="SparseSoftmaxCrossEntropyWithLogits", wide=True, type=_sparse_type, numpy=_numpy_sparse,
-    vars={"labels": "L"},
-    dtypes={"T": FLOATING, "L": frozenset({int32, int64})}, differentiable=(0,), grad=_sparse_grad,
-    grad_takes=(),
+    vars={"labels": "L"}, dtypes={"T": FLOATING, "L": frozenset({int32, int64})}, differentiable=(0,),
+    grad=_sparse_grad, grad_takes=(),
     requires=index_in(
         "sparse_softmax_cross_entropy", "labels", 1, lambda features, labels: features.shape[-1]
     ),
-    samples=[
-        Sample(real(3, 4), indices(3, below=4)),
-        Sample(real(2, 3, 5), indices(2, 3, below=5, dtype="int64")),
-        Sample(real(6), indices(below=6)),
-    ],
+    samples=[Sample(real(3, 4), indices(3, below=4)),
+             Sample(real(2, 3, 5), indices(2, 3, below=5, dtype="int64")), Sample(real(6), indices(below=6))],
 )
 def sparse_softmax_cross_entropy(features: Any, labels: Any) -> Any:
     """-log_softmax(features)[label], and softmax(features) - one_hot(label).

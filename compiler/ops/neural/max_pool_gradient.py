@@ -85,10 +85,10 @@ def numpy_number(
     return picked if include_batch else picked % max(math.prod(x.shape[1:]), 1)
 
 
-def _first_sample(shape: Ints, ksize: Ints, strides: Ints, padding: str) -> tuple[Draw, dict[str, Any]]:
-    counts = tuple(w.count for w in pool_windows(shape, ksize, strides, padding))
+def _first_sample(shape: Ints, ksize: Ints, strides: Ints) -> tuple[Draw, dict[str, Any]]:
+    counts = tuple(w.count for w in pool_windows(shape, ksize, strides, "VALID"))
     first = Draw(counts, 0, math.prod(ksize) - 1, dtype="int32")
-    return first, {"ksize": ksize, "strides": strides, "padding": padding}
+    return first, {"ksize": ksize, "strides": strides, "padding": "VALID"}
 
 
 def _pooled(x: Shape | None, y: Shape | None, ksize: Ints, strides: Ints, padding: str) -> Shape | None:
@@ -130,9 +130,9 @@ def _few(*shape: int) -> Draw:
     return Draw(shape, 0, 3, dtype="int32")
 
 
-_first_valid, _valid = _first_sample((1, 4, 6, 2), (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-_first_over, _over = _first_sample((2, 5, 6, 1), (1, 3, 2, 1), (1, 2, 1, 1), "VALID")
-_first_whole, _whole = _first_sample((3, 2, 3, 1), (1, 2, 3, 1), (1, 1, 1, 1), "VALID")
+_first_valid, _valid = _first_sample((1, 4, 6, 2), (1, 2, 2, 1), (1, 2, 2, 1))
+_first_over, _over = _first_sample((2, 5, 6, 1), (1, 3, 2, 1), (1, 2, 1, 1))
+_first_whole, _whole = _first_sample((3, 2, 3, 1), (1, 2, 3, 1), (1, 1, 1, 1))
 
 
 @windowed(
@@ -157,14 +157,11 @@ def max_pool_first(
 
 
 @windowed(
-    type=_unpool_type, numpy=_numpy_unpool, dtypes=REAL,
-    vars={"first": "int32"}, differentiable=(1,),
+    type=_unpool_type, numpy=_numpy_unpool, dtypes=REAL, vars={"first": "int32"}, differentiable=(1,),
     grad=lambda h, y, first, g, shape, **attrs: (None, ops.max_pool_pick(first, h, **attrs)),
-    samples=[
-        Sample(_first_valid, real(1, 2, 3, 2), shape=(1, 4, 6, 2), **_valid),
-        Sample(_first_over, real(2, 2, 5, 1), shape=(2, 5, 6, 1), **_over),
-        Sample(_first_whole, real(3, 1, 1, 1), shape=(3, 2, 3, 1), **_whole),
-    ],
+    samples=[Sample(_first_valid, real(1, 2, 3, 2), shape=(1, 4, 6, 2), **_valid),
+             Sample(_first_over, real(2, 2, 5, 1), shape=(2, 5, 6, 1), **_over),
+             Sample(_first_whole, real(3, 1, 1, 1), shape=(3, 2, 3, 1), **_whole)],
 )
 def max_unpool(
     at: tuple[Expr, ...], first: View, g: View, *, shape: Ints, ksize: Ints, strides: Ints, padding: str
@@ -177,14 +174,10 @@ def max_unpool(
 
 
 @windowed(
-    type=_pick_type, numpy=_numpy_pick, dtypes=REAL,
-    vars={"first": "int32"}, differentiable=(1,),
+    type=_pick_type, numpy=_numpy_pick, dtypes=REAL, vars={"first": "int32"}, differentiable=(1,),
     grad=lambda g, y, first, x, **attrs: (None, max_unpool(first, g, shape=x.shape, **attrs)),
-    samples=[
-        Sample(_first_valid, real(1, 4, 6, 2), **_valid),
-        Sample(_first_over, real(2, 5, 6, 1), **_over),
-        Sample(_first_whole, real(3, 2, 3, 1), **_whole),
-    ],
+    samples=[Sample(_first_valid, real(1, 4, 6, 2), **_valid), Sample(_first_over, real(2, 5, 6, 1), **_over),
+             Sample(_first_whole, real(3, 2, 3, 1), **_whole)],
 )
 def max_pool_pick(
     at: tuple[Expr, ...], first: View, x: View, *, ksize: Ints, strides: Ints, padding: str
@@ -200,11 +193,9 @@ def max_pool_pick(
 
 @windowed(
     type=_number_type, numpy=numpy_number, dtypes=REAL, differentiable=False,
-    samples=[
-        Sample(_few(1, 4, 6, 2), _few(1, 2, 3, 2), include_batch=False, **_valid),
-        Sample(_few(2, 5, 6, 1), _few(2, 2, 5, 1), include_batch=True, **_over),
-        Sample(_few(3, 2, 3, 1), _few(3, 1, 1, 1), include_batch=True, **_whole),
-    ],
+    samples=[Sample(_few(1, 4, 6, 2), _few(1, 2, 3, 2), include_batch=False, **_valid),
+             Sample(_few(2, 5, 6, 1), _few(2, 2, 5, 1), include_batch=True, **_over),
+             Sample(_few(3, 2, 3, 1), _few(3, 1, 1, 1), include_batch=True, **_whole)],
 )
 def max_pool_number(
     at: tuple[Expr, ...], x: View, y: View, *, ksize: Ints, strides: Ints, padding: str, include_batch: bool
@@ -246,8 +237,7 @@ def _tile(windows: list[Window]) -> bool:
 
 
 @routine(
-    type=_max_grad_type, numpy=numpy_max_grad, dtypes=REAL,
-    differentiable=(1,), grad=_max_grad_grad,
+    type=_max_grad_type, numpy=numpy_max_grad, dtypes=REAL, differentiable=(1,), grad=_max_grad_grad,
     samples=[
         Sample(distinct(1, 4, 6, 2), real(1, 2, 3, 2), **_valid),
         Sample(distinct(2, 5, 6, 1), real(2, 2, 5, 1), **_over),

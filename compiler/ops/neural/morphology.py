@@ -58,10 +58,7 @@ _ONES = (1, 1, 1, 1)
 
 
 @composite(
-    tf="Dilation2D",
-    type=_type,
-    numpy=_numpy,
-    dtypes=FLOATING,
+    tf="Dilation2D", type=_type, numpy=_numpy, dtypes=FLOATING,
     samples=[
         Sample(distinct(1, 4, 4, 2), distinct(2, 2, 2), strides=_ONES, rates=_ONES, padding="SAME"),
         Sample(distinct(2, 5, 4, 1), distinct(2, 3, 1), strides=(1, 2, 1, 1), rates=_ONES, padding="VALID"),

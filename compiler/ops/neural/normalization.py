@@ -146,11 +146,9 @@ def lrn_type(input: TensorType, depth_radius: int, **numbers: float) -> TensorTy
 
 @composite(
     tf="LRN", wide=True, type=lrn_type, numpy=_numpy_lrn, dtypes=FLOATING, grad=_lrn_grad,
-    samples=[
-        Sample(real(1, 2, 2, 7), depth_radius=2),
-        Sample(real(2, 1, 1, 4), depth_radius=5, bias=2.0, alpha=0.3, beta=0.75),
-        Sample(real(1, 3, 2, 1), depth_radius=1),
-    ],
+    samples=[Sample(real(1, 2, 2, 7), depth_radius=2),
+             Sample(real(2, 1, 1, 4), depth_radius=5, bias=2.0, alpha=0.3, beta=0.75),
+             Sample(real(1, 3, 2, 1), depth_radius=1)],
 )
 def local_response_normalization(
     input: Any, *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5
@@ -306,10 +304,9 @@ def _used(count: int, is_training: bool, **_: Any) -> range:
 
 
 @composite(
-    tf="FusedBatchNormV3", wide=True,
-    differentiable=_used, type=_batch_norm_type, numpy=_numpy_batch_norm, grad=_batch_norm_grad,
-    grad_takes=(),
-    vars={"scale": "U", "offset": "U", "mean": "U", "variance": "U"}, dtypes={"T": FLOATING, "U": FLOATING},
+    tf="FusedBatchNormV3", wide=True, differentiable=_used, type=_batch_norm_type, numpy=_numpy_batch_norm,
+    grad=_batch_norm_grad, grad_takes=(), vars={"scale": "U", "offset": "U", "mean": "U", "variance": "U"},
+    dtypes={"T": FLOATING, "U": FLOATING},
     samples=[
         Sample(real(2, 3, 4, 2), real(2), real(2), real(0), real(0)),
         Sample(real(2, 3, 2, 4), real(3), real(3), real(0), real(0), data_format="NCHW", epsilon=0.01),

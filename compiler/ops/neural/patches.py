@@ -102,10 +102,8 @@ def _expanded(images: Any, ksizes: Ints, strides: Ints, rates: Ints, padding: st
 
 
 @composite(
-    tf="ExtractImagePatches",
-    type=lambda images, padding, **given: _type(images, padding, 4, **given),
-    numpy=_meaning,
-    dtypes=REAL,
+    tf="ExtractImagePatches", type=lambda images, padding, **given: _type(images, padding, 4, **given),
+    numpy=_meaning, dtypes=REAL,
     samples=[
         Sample(
             real(1, 4, 5, 2), ksizes=(1, 2, 3, 1), strides=(1, 1, 2, 1), rates=(1, 1, 1, 1), padding="VALID"
@@ -127,15 +125,12 @@ def extract_image_patches(images: Any, *, ksizes: Ints, strides: Ints, rates: In
 
 
 @composite(
-    tf="ExtractVolumePatches",
-    type=lambda input, padding, **given: _type(input, padding, 5, **given),
+    tf="ExtractVolumePatches", type=lambda input, padding, **given: _type(input, padding, 5, **given),
     numpy=lambda input, ksizes, strides, padding: _meaning(input, ksizes, strides, (1,) * 5, padding),
     dtypes=REAL,
-    samples=[
-        Sample(real(1, 3, 4, 2, 2), ksizes=(1, 2, 3, 1, 1), strides=(1, 1, 2, 1, 1), padding="VALID"),
-        Sample(real(2, 2, 3, 2, 1), ksizes=(1, 2, 2, 3, 1), strides=(1, 2, 1, 1, 1), padding="SAME"),
-        Sample(real(1, 2, 2, 2, 1), ksizes=(1, 1, 1, 1, 1), strides=(1, 1, 1, 2, 1), padding="VALID"),
-    ],
+    samples=[Sample(real(1, 3, 4, 2, 2), ksizes=(1, 2, 3, 1, 1), strides=(1, 1, 2, 1, 1), padding="VALID"),
+             Sample(real(2, 2, 3, 2, 1), ksizes=(1, 2, 2, 3, 1), strides=(1, 2, 1, 1, 1), padding="SAME"),
+             Sample(real(1, 2, 2, 2, 1), ksizes=(1, 1, 1, 1, 1), strides=(1, 1, 1, 2, 1), padding="VALID")],
 )
 def extract_volume_patches(input: Any, *, ksizes: Ints, strides: Ints, padding: str) -> Any:
     """Windows of volumes, each as one point whose depth holds its elements in row-major order.

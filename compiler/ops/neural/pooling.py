@@ -102,12 +102,7 @@ def _samples(draw: Callable[..., Draw], rank: int) -> list[Sample]:
 
 def _max_pool(rank: int, name: str, tf: str, default: str) -> OpDef:
     @windowed(
-        name=name,
-        tf=tf,
-        type=pooled_type,
-        numpy=numpy_max,
-        dtypes=REAL,
-        samples=_samples(distinct, rank),
+        name=name, tf=tf, type=pooled_type, numpy=numpy_max, dtypes=REAL, samples=_samples(distinct, rank),
         grad=max_pool_gradient,
     )
     def pool(
@@ -156,13 +151,8 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
         return scalar.cast(_divided(total, inside_count(at, windows)), value.dtype)
 
     @windowed(
-        name=f"{name}_grad",
-        tf=f"{tf}Grad",
-        type=back_type,
-        numpy=_numpy_mean_grad,
-        dtypes=FLOATING,
-        operands=("orig_input_shape",),
-        partial=("orig_input_shape",),
+        name=f"{name}_grad", tf=f"{tf}Grad", type=back_type, numpy=_numpy_mean_grad, dtypes=FLOATING,
+        operands=("orig_input_shape",), partial=("orig_input_shape",),
         samples=[
             Sample(
                 real(
@@ -178,8 +168,7 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
             )
             for s in _samples(real, rank)
         ],
-        grad=lambda h, y, g, orig_input_shape, **attrs: (pool(h, **attrs),),
-        grad_takes=(),
+        grad=lambda h, y, g, orig_input_shape, **attrs: (pool(h, **attrs),), grad_takes=(),
     )
     def back(
         at: tuple[Expr, ...], grad: View, *, orig_input_shape: Any, ksize: Ints, strides: Ints, padding: str,
@@ -223,11 +212,7 @@ def _argmax_grad(g: Any, y: Any, x: Any, include_batch_in_index: bool, **attrs: 
 
 
 @composite(
-    tf="MaxPoolWithArgmax",
-    type=_argmax_type,
-    numpy=_numpy_argmax,
-    dtypes=REAL,
-    grad=_argmax_grad,
+    tf="MaxPoolWithArgmax", type=_argmax_type, numpy=_numpy_argmax, dtypes=REAL, grad=_argmax_grad,
     samples=[
         Sample(distinct(2, 4, 6, 3), ksize=(1, 2, 2, 1), strides=(1, 2, 2, 1), padding="VALID"),
         Sample(

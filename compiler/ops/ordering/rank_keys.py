@@ -64,7 +64,7 @@ def is_twin(x: Expr) -> Expr:
 
 
 def twins_restored(
-    row: Row, count: int, put: Put, key: Callable[[Expr], Expr], found: Expr | None = None
+    row: Row, count: int, put: Put, key: Callable[[Expr], Expr], found: Expr | None
 ) -> tuple[Stmt, ...]:
     """Write elements whose keys have lost bits to their places among the first `count`, in order of columns.
 

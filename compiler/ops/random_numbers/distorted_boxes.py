@@ -312,7 +312,10 @@ def sample_distorted_bounding_box(
 ) -> Described:  # fmt: skip
     """A box at random in an image of `image_size` that has enough of one of `bounding_boxes` in it.
 
-    The results are `begin` and `size` for `slice`, and the box as [[[top, left, bottom, right]]].
+    The results are `begin` and `size` for `slice`, and the box as [[[top, left, bottom, right]]]. Its width
+    divided by its height is in `aspect_ratio_range`, and its part of the image in `area_range`. It is the
+    whole image if none of `max_attempts` succeeds. With `use_image_if_no_bounding_boxes`, the image is the
+    box if there are none.
     """
     fresh = Fresh()
     stream = NumberStream(state, fresh)

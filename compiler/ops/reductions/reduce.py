@@ -22,6 +22,7 @@ from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
 from staticgraph.compiler.graph.sizes import AnySize, is_open, positive
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
 from staticgraph.compiler.ops.kinds import composite, in_float32, reduced_shape, reduction, sizes
 from staticgraph.compiler.ops.samples import Sample, distinct, real, truth
 
@@ -92,7 +93,7 @@ def _prod_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[Any]
         rows, axis=1, exclusive=True, reverse=True
     )
     others = ops.transpose(ops.reshape(others, shape=moved.shape), perm=np.argsort(order).tolist())
-    return (spread(g, x, axis) * (ops.conj(others) if x.dtype.is_complex else others),)
+    return (spread(g, x, axis) * conjugate(others),)
 
 
 def _extremum_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[Any]:

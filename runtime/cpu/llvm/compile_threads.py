@@ -27,9 +27,11 @@ from collections.abc import Callable, Iterable, Sequence
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.support import forks
 
+LARGE = 1 << 15  # characters of a text that takes as long as a batch of usual ones, and is taken by itself
 BATCH = 4  # functions that a thread takes at once, at most: the fewer, the more evenly the last are shared
 THREADS = max(1, min(4, os.cpu_count() or 1) - 1)  # the caller is busy with the next text meanwhile
 TURN = 0.0005  # seconds
+_LONG = 10_000  # characters of a text that LLVM takes milliseconds for: no other waits behind it
 
 
 class _Job:
@@ -38,6 +40,7 @@ class _Job:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.done = threading.Event()
+        self.is_long = len(code.text) > _LONG
 
 
 class CompileThreads:
@@ -65,8 +68,8 @@ class CompileThreads:
         """True if so many functions wait that a thread takes several at once."""
         return self._jobs.qsize() > BATCH * THREADS
 
-    def begin(self, code: Code) -> None:
-        """Start to compile a function."""
+    def begin(self, code: Code) -> bool:
+        """Start to compile a function. Return True if so many short ones wait that threads take several."""
         if code not in self:
             if not self._pending and (turn := sys.getswitchinterval()) > TURN:
                 self._turn = turn
@@ -76,16 +79,28 @@ class CompileThreads:
             with _STARTS:
                 if len(self._working) < min(THREADS, len(self._pending)):
                     self._start_thread()
+            return self.crowded and not job.is_long
+        return False
 
     def finish(self, codes: Iterable[Code]) -> None:
         """Wait until what was begun of `codes` is done."""
         waiting = [job for code in codes if (job := self._pending.get(code.name)) is not None]
         if waiting:
+            self._put_largest_first()
             with contextlib.suppress(queue.Empty):
                 while True:
                     self._do(self._with_more(self._jobs.get_nowait()))
         for job in waiting:
             job.done.wait()
+
+    def _put_largest_first(self) -> None:
+        """Sort what waits: a large function that is begun last has all other threads wait for one."""
+        jobs: list[_Job] = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                jobs.append(self._jobs.get_nowait())
+        for job in sorted(jobs, key=lambda job: len(job.code.text), reverse=True):
+            self._jobs.put(job)
 
     def _start_thread(self) -> None:
         working = threading.Lock()
@@ -100,10 +115,12 @@ class CompileThreads:
                 self._do(self._with_more(job))
 
     def _with_more(self, job: _Job) -> list[_Job]:
-        """A job, and some of those that wait if there are enough for all threads."""
+        """A job, and some of those that wait if there are enough for all threads; none behind a long one."""
         found = [job]
+        if len(job.code.text) >= LARGE:
+            return found
         with contextlib.suppress(queue.Empty):
-            while len(found) < BATCH and self.crowded:
+            while len(found) < BATCH and not found[-1].is_long and self.crowded:
                 found.append(self._jobs.get_nowait())
         return found
 

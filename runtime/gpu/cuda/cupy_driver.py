@@ -66,7 +66,6 @@ class CupyDriver(Connection):
         )
 
     def allocate(self, size: int) -> int:
-        """As in `Driver`."""
         self._refuse("to allocate memory")
         try:
             self.enter()
@@ -97,7 +96,6 @@ class CupyDriver(Connection):
         )
 
     def free(self, address: int) -> None:
-        """As in `Driver`."""
         self._refuse("to free memory")
         del self._sizes[address]
         try:
@@ -107,7 +105,6 @@ class CupyDriver(Connection):
             raise explained(error, "to free memory") from None
 
     def pinned(self, size: int) -> np.ndarray:
-        """As in `Driver`."""
         self._refuse("to pin memory")
         try:
             self.enter()
@@ -124,7 +121,6 @@ class CupyDriver(Connection):
         return np.frombuffer(memory, np.uint8)
 
     def is_pinned(self, address: int, size: int) -> bool:
-        """As in `Driver`."""
         if self._pinned.find(address, size) is not None:
             return True
         try:
@@ -136,7 +132,6 @@ class CupyDriver(Connection):
         return kinds == {self.runtime.memoryTypeHost}
 
     def copy(self, target: int, source: int, size: int, direction: Direction) -> None:
-        """As in `Driver`."""
         pageable = False
         if direction is not Direction.ON_DEVICE:
             pageable = not self.is_pinned(source if direction is Direction.TO_DEVICE else target, size)
@@ -151,7 +146,6 @@ class CupyDriver(Connection):
             raise explained(error, f"to copy {size_text(size)} from {direction.value}") from None
 
     def clear(self, address: int, size: int) -> None:
-        """As in `Driver`."""
         try:
             self.enter()
             self.runtime.memsetAsync(address, 0, size, self.stream.ptr)
@@ -159,7 +153,6 @@ class CupyDriver(Connection):
             raise explained(error, f"to clear {size_text(size)}") from None
 
     def load(self, functions: Sequence[CudaFunction], images: Sequence[bytes] = ()) -> list[LoadedKernel]:
-        """As in `Driver`."""
         self._refuse("to load kernels")
         self.enter()
         for image in images:
@@ -189,7 +182,6 @@ class CupyDriver(Connection):
         return nvrtc.compile(functions, self.card.architecture)
 
     def multiplication(self, product: Product) -> Multiply:
-        """As in `Driver`."""
         self._refuse("to choose how to multiply")
         self.enter()
         if self._libraries is None:
@@ -218,7 +210,6 @@ class CupyDriver(Connection):
         return CublasLt(library("cublasLt"), cublas), cublas
 
     def shrink(self) -> bool:
-        """As in `Driver`."""
         self._refuse("to give memory of a library back")
         if self._libraries is None or self._libraries[1].workspace_size == LEAST_WORKSPACE:
             return False
@@ -230,7 +221,6 @@ class CupyDriver(Connection):
         return True
 
     def convolution(self, convolution: Convolution) -> cudnn.Convolve:
-        """As in `Driver`."""
         self._refuse("to choose how to convolve")
         self.enter()
         if self._cudnn is None:
@@ -242,7 +232,6 @@ class CupyDriver(Connection):
         return self._cudnn.convolution(convolution)
 
     def begin_capture(self) -> None:
-        """As in `Driver`."""
         try:
             self.enter()
             self.stream.begin_capture(self.runtime.streamCaptureModeThreadLocal)
@@ -254,18 +243,15 @@ class CupyDriver(Connection):
         gc.disable()
 
     def wait_for(self, nodes: Collection[int]) -> None:
-        """As in `Driver`."""
         assert self._edges is not None
         self.enter()
         self._edges.replace(nodes)
 
     def waits(self) -> tuple[int, ...]:
-        """As in `Driver`."""
         assert self._edges is not None
         return self._edges.nodes()
 
     def end_capture(self) -> InstantiatedGraph:
-        """As in `Driver`."""
         self._stop_capturing()
         try:
             graph = self.stream.end_capture()
@@ -275,7 +261,6 @@ class CupyDriver(Connection):
         return InstantiatedGraph(self, graph)
 
     def abandon_capture(self) -> None:
-        """As in `Driver`."""
         if self.capturing:
             self._stop_capturing()
             with contextlib.suppress(*self.errors):  # a capture that failed ends with an error again
@@ -287,7 +272,6 @@ class CupyDriver(Connection):
             gc.enable()
 
     def event(self) -> Event:
-        """As in `Driver`."""
         try:
             self.enter()
             event = self.idle.pop() if self.idle else self.cupy.cuda.Event(disable_timing=True)
@@ -297,7 +281,6 @@ class CupyDriver(Connection):
         return Event(self, event)
 
     def arrival(self) -> Arrival:
-        """As in `Driver`."""
         try:
             self.enter()
             self._side = self._side or self.cupy.cuda.Stream(non_blocking=True)
@@ -306,7 +289,6 @@ class CupyDriver(Connection):
             raise explained(error, "to have copies done beside other work") from None
 
     def mark(self) -> Mark:
-        """As in `Driver`."""
         try:
             self.enter()
             return Mark(self)
@@ -314,12 +296,10 @@ class CupyDriver(Connection):
             raise explained(error, "to take the time") from None
 
     def another(self) -> CupyDriver:
-        """As in `Driver`."""
         return CupyDriver(self.index)
 
     @cached_property
     def nccl(self) -> Any:
-        """As in `Driver`."""
         try:
             from cupy.cuda import nccl
         except ImportError:
@@ -328,11 +308,9 @@ class CupyDriver(Connection):
 
     @property
     def stream_pointer(self) -> int:
-        """As in `Driver`."""
         return int(self.stream.ptr)
 
     def is_done(self) -> bool:
-        """As in `Driver`."""
         self._refuse("to ask if it is done")
         try:
             return bool(self.stream.done)
@@ -340,7 +318,6 @@ class CupyDriver(Connection):
             raise explained(error, _WAITING) from None
 
     def synchronize(self) -> None:
-        """As in `Driver`."""
         self._refuse("to wait")
         try:
             self.stream.synchronize()
@@ -348,13 +325,11 @@ class CupyDriver(Connection):
             raise explained(error, _WAITING) from None
 
     def free_memory(self) -> int:
-        """As in `Driver`."""
         self.enter()
         free, _ = self.runtime.memGetInfo()
         return free
 
     def close(self) -> None:
-        """As in `Driver`."""
         self.abandon_capture()
         with contextlib.suppress(*self.errors, OpError):  # what a GPU that failed had goes with the process
             self.synchronize()

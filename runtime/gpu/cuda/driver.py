@@ -138,7 +138,7 @@ class Driver(Protocol):
         """Give memory of the GPU back."""
 
     def pinned(self, size: int) -> np.ndarray:
-        """As many bytes of the host's memory that a captured copy may read or write; they live as long as
+        """Allocate bytes of the host's memory that a captured copy may read or write; they live as long as
         the array.
         """
 

@@ -94,7 +94,7 @@ def explained(error: Any, what: str) -> OpError:
 
 
 def with_line(error: OpError) -> OpError:
-    """The same error with the user's line and the hint in its text, where they are not in it yet.
+    """Add the user's line and the hint to the text of an error, if they are not in it yet.
 
     >>> told = with_line(UnavailableError("the GPU is busy", hint="wait"))
     >>> print(told.message.splitlines()[-1])

@@ -29,7 +29,7 @@ def groups(functions: Sequence[CudaFunction]) -> list[list[CudaFunction]]:
 def compiled(
     functions: Sequence[CudaFunction], architecture: str
 ) -> Iterator[tuple[list[CudaFunction], bytes]]:
-    """All of them, each group with its image."""
+    """Compile groups of functions, and yield each with its image."""
     parts = groups(functions)
     if len(parts) < 2:
         yield from ((part, nvrtc.compile(part, architecture)) for part in parts)

@@ -210,7 +210,7 @@ class _Turns:
             within_deadline()
 
     def _rest(self, number: int) -> bool:
-        """Do all rounds from this one on, if several can be asked for at a time."""
+        """Run all iterations from this one on, if several can be asked for at a time."""
         body = self._loop.body.program
         if not self._recorder.merges or any(map(_is_of_host, every_instruction(body))):
             return False

@@ -1,4 +1,4 @@
-"""Events as nodes of a captured graph, which are met in every replay.
+"""External events: nodes of a captured graph that are recorded or waited for in every replay.
 
 In a capture, an event that is recorded, or waited for, is otherwise an edge of the graph and nothing more.
 CuPy has no function for external ones, and those of the system's driver are called.

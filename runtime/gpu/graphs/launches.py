@@ -49,7 +49,6 @@ class LoadedKernel:
     def __call__(
         self, addresses: Sequence[int], sizes: Sequence[int] = (), grid: Extents | None = None
     ) -> None:
-        """As in the protocol."""
         arguments = [*addresses, *sizes]  # a number is little-endian, so it may be as long as an address
         if len(arguments) != len(self._values):
             self._values = (ctypes.c_uint64 * len(arguments))()
@@ -80,7 +79,6 @@ class InstantiatedGraph:
         self._launch = partial(connection.runtime.graphLaunch, graph.graphExec, connection.stream.ptr)
 
     def replay(self) -> None:
-        """As in the protocol."""
         try:
             self._connection.enter()
             self._launch()

@@ -25,5 +25,4 @@ class Mark:
             self._event.record(connection.stream)
 
     def since(self, earlier: Mark) -> float:
-        """As in the protocol."""
         return _NANOSECONDS * self._elapsed(earlier._event, self._event)

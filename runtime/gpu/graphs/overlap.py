@@ -16,7 +16,7 @@ _NOTHING = nullcontext()
 
 
 class Chain:
-    """Each piece of work waits for the one before, as a stream has it anyway."""
+    """Order of a stream: each piece of work waits for the one before."""
 
     def work(self, reads: Iterable[Span], writes: Iterable[Span]) -> AbstractContextManager[None]:
         """Context in which work is asked for that reads and writes these bytes."""
@@ -24,7 +24,7 @@ class Chain:
 
 
 class Overlap(Chain):
-    """Each piece of work of a capture waits for those that it depends on. One for each capture."""
+    """Order of a capture: each piece of work waits for those that it depends on. One for each capture."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver

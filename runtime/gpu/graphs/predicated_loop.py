@@ -63,7 +63,7 @@ class PredicatedLoop:
         self._tried = set[bool]()  # whether that was late
         self._pieces = 0  # of work in an iteration
 
-    def is_ready(self, late: bool = False) -> bool:
+    def is_ready(self, late: bool) -> bool:
         """Return True if all iterations can be predicated. The first answer that says so takes long."""
         if self._graphs.get(_SHORT) is None and late not in self._tried:
             self._tried.add(late)
@@ -71,7 +71,7 @@ class PredicatedLoop:
         return self._graphs.get(_SHORT) is not None
 
     def run(self, number: int) -> int:
-        """Do all iterations from this one on, an even one, and return how many there were in all.
+        """Run all iterations from this one on, an even one, and return how many there were in all.
 
         What is carried must be where even iterations read it, and is then where `places` says.
         """

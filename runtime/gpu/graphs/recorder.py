@@ -98,7 +98,6 @@ class GraphRecorder:
         return self._captured(ask)
 
     def predicated(self, ask: Action, predicate: Predicate, late: bool) -> Action | None:
-        """As in `Recording`."""
         compiles = self._compiles or (late and not self.device.images)
         try:
             with self.under(predicate):
@@ -113,7 +112,6 @@ class GraphRecorder:
 
     @contextmanager
     def under(self, predicate: Predicate) -> Iterator[None]:
-        """As in `Recording`."""
         outer, self.predicate = self.predicate, predicate
         try:
             yield
@@ -121,12 +119,10 @@ class GraphRecorder:
             self.predicate = outer
 
     def predicate_of(self, instruction: Branch, table: Table) -> Predicate | None:
-        """As in `Recording`."""
         return self.predicate or self._branches.predicate(self, instruction, table)
 
     @property
     def plans(self) -> bool:
-        """As in `Recording`."""
         return self._planned is not None and self.predicate is None
 
     def _captured(self, ask: Action) -> list[Action]:
@@ -223,7 +219,6 @@ class GraphRecorder:
                 self._do(piece)
 
     def functions(self, ask: Action) -> dict[CudaFunction, None]:
-        """As in `Recording`."""
         scratch, outer = self._scratch.place, self._planned
         self._planned = found = dict[CudaFunction, None]()
         try:
@@ -272,12 +267,10 @@ class GraphRecorder:
     def call(
         self, call: FunctionCall, given: Sequence[int], reads: Sequence[Span], writes: Sequence[Span]
     ) -> None:
-        """As in `Recording`."""
         with self.touching(reads, writes):
             self._launch(call.function, given, call.sizes, call.blocks)
 
     def fetch(self, host: np.ndarray, address: int) -> None:
-        """As in `Recording`."""
         if self._planned is None:
             place, size = host.ctypes.data, host.nbytes
             with self.touching([(address, address + size)], [(place, place + size)]):

@@ -33,7 +33,7 @@ def sizes(convolution: Convolution) -> tuple[int, int, int]:
 
 
 def convolve(convolution: Convolution, image: np.ndarray, filter: np.ndarray, result: np.ndarray) -> None:
-    """Do it, on bytes. Sums are float32."""
+    """Convolve, on bytes. Sums are float32."""
     c = convolution
     kind = stored(c.dtype)
     x = widened(image.view(kind).reshape(c.image_shape), c.dtype)

@@ -59,7 +59,10 @@ namespace simt {
 static inline void switch_stacks(void** leave, void* enter) {
   swapcontext(static_cast<ucontext_t*>(*leave), static_cast<ucontext_t*>(enter));
 }
-static inline void* first_stack() { return new ucontext_t; }
+static inline void* first_stack() {
+  static ucontext_t first;
+  return &first;
+}
 static void* new_stack(char* end, size_t size, void (*start)()) {
   const size_t own = (sizeof(ucontext_t) + 63) / 64 * 64;  // the context itself is at the end
   ucontext_t* context = reinterpret_cast<ucontext_t*>(end - own);

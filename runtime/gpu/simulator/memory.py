@@ -65,7 +65,7 @@ class Memory:
 
     @property
     def blocks(self) -> list[GuardedBlock]:
-        """All of them."""
+        """All blocks that are allocated."""
         return list(self._blocks.values())
 
     def allocate(self, size: int) -> int:

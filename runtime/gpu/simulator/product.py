@@ -44,7 +44,7 @@ def sizes(product: Product) -> tuple[int, ...]:
 
 
 def multiply(product: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray, *pointers: np.ndarray) -> None:
-    """Do it, on bytes. Sums of 16-bit numbers are float32. ValueError if pointers lead elsewhere."""
+    """Multiply, on bytes. Sums of 16-bit numbers are float32. ValueError if pointers lead elsewhere."""
     p = product
     for found in pointers:
         _check_pointers(p, (a, b, out), found.view(_POINTER))
@@ -63,7 +63,7 @@ def multiply(product: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray, *p
 
 
 def _operands(p: Product) -> tuple[tuple[Matrix, int, int], ...]:
-    """Each with its rows and columns."""
+    """Operands, each with its rows and columns."""
     return (p.a, p.m, p.k), (p.b, p.k, p.n), (p.out, p.m, p.n)
 
 

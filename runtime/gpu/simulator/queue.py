@@ -28,7 +28,7 @@ _COUNTS = {
 
 
 class CaptureError(RuntimeError):
-    """Something that cannot be part of a graph was asked for while capturing."""
+    """An error of something that was asked for while capturing, and cannot be part of a graph."""
 
 
 class DeviceError(RuntimeError):
@@ -203,7 +203,7 @@ class Queue:
             self.drain()
 
     def drain(self, until: int | None = None) -> None:
-        """Do what was asked for, all or up to a moment. After an error the rest is forgotten."""
+        """Run what was asked for, all or up to a moment. After an error the rest is dropped."""
         try:
             while self._queue and (until is None or self._done < until):
                 work = self._queue.popleft()

@@ -65,7 +65,7 @@ class SimulatedArrival:
         self.queue.ask(Work(ARRIVAL, "a wait for copies", self.wait))
 
     def wait(self) -> None:
-        """Do them."""
+        """Carry out the copies."""
         for target, source, size in self.sent:
             self.queue.counts.copies += 1
             self.queue.meet_fault(COPY)

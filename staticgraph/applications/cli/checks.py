@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import platform
 import re
@@ -21,6 +20,7 @@ from staticgraph.applications.cli import machine
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.runtime import switches
+from staticgraph.runtime.gpu.cuda.installed import version
 from staticgraph.runtime.reports.table import duration
 
 REQUIRED = {"numpy": "1.26", "llvmlite": "0.44", "networkx": "3.2", "graphviz": "0.20"}
@@ -175,7 +175,7 @@ def cache() -> Finding:
 
 def drawing() -> Iterator[Finding]:
     """Check for Graphviz: the `dot` program or pygraphviz, either is enough."""
-    dot, library = shutil.which("dot"), _version("pygraphviz")
+    dot, library = shutil.which("dot"), version("pygraphviz")
     found = [*([f"dot, {dot}"] if dot else []), *([f"pygraphviz {library}"] if library else [])]
     if found:
         yield Finding("Graphviz", State.OK, "; ".join(found))
@@ -273,19 +273,12 @@ def findings(section: str) -> list[Finding]:
 
 
 def _package(package: str, least: str, otherwise: State, hint: str) -> Finding:
-    version = _version(package)
-    if version is None:
+    found = version(package)
+    if found is None:
         return Finding(package, otherwise, "not installed", hint)
-    if _numbers(version) < _numbers(least):
-        return Finding(package, otherwise, f"{version}, and {least} or later is needed", hint)
-    return Finding(package, State.OK, version)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    if _numbers(found) < _numbers(least):
+        return Finding(package, otherwise, f"{found}, and {least} or later is needed", hint)
+    return Finding(package, State.OK, found)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from staticgraph.runtime.reports.compile_log import overwrites
+from staticgraph.runtime.reports.compile_log import StatusLine, overwrites
 from staticgraph.runtime.reports.table import printable
 
 
@@ -28,15 +28,15 @@ def out(text: str) -> None:
     print(shown.encode(encoding, "backslashreplace").decode(encoding))
 
 
-class Progress:
+class Progress(StatusLine):
     """A line on the error stream that tells how far long work is. It appears after a second, if that is a
     terminal which can erase it again, and is gone at the end of the context.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._shows = overwrites(sys.stderr) and os.environ.get("TERM") != ""
         self._next = time.monotonic() + 1.0
-        self._shown = 0
 
     def __call__(self, text: str, at_once: bool = False) -> None:
         """Tell this, unless the last look was only just now; `at_once` before what cannot tell by itself."""
@@ -44,12 +44,4 @@ class Progress:
         if self._shows and (at_once or now >= self._next):
             self._next = now + 0.1
             room = (os.get_terminal_size(sys.stderr.fileno()).columns or 80) - 1
-            print(f"\r{text[:room].ljust(self._shown)}", end="", file=sys.stderr, flush=True)
-            self._shown = len(text[:room])
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._shown:
-            print(f"\r{' ' * self._shown}\r", end="", file=sys.stderr, flush=True)
+            self.show(text[:room])

@@ -184,7 +184,7 @@ class _Scan:
         )
 
 
-def nearest_place(places: Mapping[Path, tuple[Place, Place]], path: Path, key: bool = False) -> Place | None:
+def nearest_place(places: Mapping[Path, tuple[Place, Place]], path: Path, key: bool) -> Place | None:
     """The place of a value, or of its key; where the file has none, of the table around it."""
     while path:
         if path in places:

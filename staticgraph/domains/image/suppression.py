@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from staticgraph.arrays.array_ops import pad, reshape
-from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.framework import checked, control_dependencies, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.operation_counts import counts_as
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int32
-from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.image.greedy_suppression import (
@@ -101,6 +101,20 @@ def _limits(*limits: Any) -> list[Tensor]:
     return [convert_to_tensor(limit, dtype=float32) for limit in limits]
 
 
+def _share(threshold: Any) -> Tensor:
+    """Return `threshold` as a tensor. A number outside of [0, 1] is an error, if not here, then in a run."""
+    threshold = convert_to_tensor(threshold, dtype=float32)
+    text = "iou_threshold must be in [0, 1], and is "
+    known = static_value(threshold)
+    if known is None:
+        inside = ops.logical_and(threshold >= 0.0, threshold <= 1.0)
+        with control_dependencies([ops.assert_true(ops.reduce_all(inside), [threshold], shown=(text, None))]):
+            return ops.identity(threshold)
+    if not 0.0 <= known <= 1.0:
+        raise misuse(ValueError, f"{text}{known}")
+    return threshold
+
+
 def _checked(call: str, boxes: Any, scores: Any, most: Any, columns: int | None) -> list[Tensor]:
     boxes, scores = convert_to_tensor(boxes, name="boxes"), convert_to_tensor(scores, name="scores")
     with checked(call):
@@ -134,7 +148,7 @@ def non_max_suppression_with_scores(
     """
     with name_scope(name, "non_max_suppression_with_scores"):
         inputs = _checked("non_max_suppression_with_scores", boxes, scores, max_output_size, 4)
-        inputs += _limits(iou_threshold, score_threshold, soft_nms_sigma)
+        inputs += [_share(iou_threshold), *_limits(score_threshold, soft_nms_sigma)]
         kept, values = ops.py_func_stateless(
             inputs, func=_of_boxes, Tout=(int32, float32), name="NonMaxSuppressionV5"
         )
@@ -156,7 +170,8 @@ def non_max_suppression(
 
     `boxes` is [boxes, 4] with two opposite corners y, x, y, x each. A box is dropped that overlaps a better
     one by more than `iou_threshold`, as the area of their intersection over that of their union, or whose
-    score is not above `score_threshold`. Boxes and scores of 16 bits are compared as float32.
+    score is not above `score_threshold`. Boxes and scores of 16 bits are compared as float32. An
+    `iou_threshold` that is not in [0, 1] is an error.
 
     >>> import staticgraph as sg
     >>> boxes = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.0], [2.0, 2.0, 3.0, 3.0]]
@@ -173,14 +188,14 @@ def non_max_suppression(
         )[0]
 
 
-def _greedily(boxes: Any, scores: Any, most: Any, *limits: Any) -> tuple[Tensor, Tensor] | None:
+def _greedily(boxes: Any, scores: Any, most: Any, threshold: Any, least: Any) -> tuple[Tensor, Tensor] | None:
     """Return what is kept, with zeros behind it, and how much that is; None if the most is not known."""
     boxes, scores, most = _checked("non_max_suppression", boxes, scores, most, 4)
     room = _room(most)
     if room is None:
         return None
     scores = reshape(scores, [size_of(boxes, 0)])  # the run fails if there are others
-    return greedily_kept(intersections_over_unions(boxes), scores, room, *_limits(*limits))
+    return greedily_kept(intersections_over_unions(boxes), scores, room, _share(threshold), *_limits(least))
 
 
 def _room(most: Tensor) -> int | None:

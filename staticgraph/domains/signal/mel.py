@@ -60,7 +60,7 @@ def linear_to_mel_weight_matrix(
     low, middle, high = edges[:-2], edges[1:-1], edges[2:]
     weights = np.maximum(0.0, np.minimum((bins - low) / (middle - low), (high - bins) / (high - middle)))
     weights[:1] = 0.0  # the constant part belongs to no band
-    return constant(weights.astype(dtype.numpy), name=name or "linear_to_mel_weight_matrix")
+    return constant(weights, dtype, name=name or "linear_to_mel_weight_matrix")
 
 
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None = None) -> Tensor:

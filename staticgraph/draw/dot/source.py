@@ -15,7 +15,7 @@ from staticgraph.draw.wording import box_lines, shorten
 TITLE = 34  # characters of a title
 
 
-def dot_source(drawing: Drawing, legend: bool = True, sideways: bool = False) -> str:
+def dot_source(drawing: Drawing, legend: bool, sideways: bool) -> str:
     """The DOT text of `drawing`. The same drawing gives the same text."""
     graph = graphviz.Digraph("staticgraph")
     graph.attr(

@@ -47,7 +47,7 @@ _TITLE_SIZE, _NOTE_SIZE = 14, 9
 _PATCH = 26  # width of a colour in the legend
 
 
-def vector_svg(drawing: Drawing, legend: bool = True, sideways: bool = False) -> str:
+def vector_svg(drawing: Drawing, legend: bool, sideways: bool) -> str:
     """Return a drawing as SVG text, which refers to nothing outside of it."""
     layout = lay_out(plan_of(drawing), sideways)
     return _Picture(drawing, layout, list(entries(drawing)) if legend else []).text()

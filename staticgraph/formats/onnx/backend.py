@@ -1,4 +1,4 @@
-"""Models as `onnx.backend` runs them: prepared once, run with arrays.
+"""Backend in the protocol of `onnx.backend`, which prepares a model once and runs it with arrays.
 
 `prepare`, `run_model`, `run_node` and `supports_device` need no other package. `Backend` is the class of the
 package `onnx` that has them; it is made when it is first asked for.

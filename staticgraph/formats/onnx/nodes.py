@@ -96,7 +96,7 @@ class Node:
         return value
 
     def ints(self, tensor: Tensor, what: str) -> tuple[int, ...]:
-        """The same as a tuple of whole numbers."""
+        """Whole numbers of a tensor that decides what the node is. UnknownValueError if it is fed."""
         return tuple(int(n) for n in np.ravel(self.known(tensor, what)))
 
     def setting(self, name: str, tensor: Tensor | None) -> tuple[int, ...] | None:

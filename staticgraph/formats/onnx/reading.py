@@ -242,11 +242,11 @@ class _Located(OnnxError):
 
 
 class _LocatedUnsupported(_Located, UnsupportedOnnxError):
-    """The same of something that does not exist here."""
+    """An error of something that does not exist here, whose text tells the node."""
 
 
 class _LocatedUnknown(_LocatedUnsupported, UnknownValueError):
-    """The same of a value that is not known."""
+    """An error of a value that is not known, whose text tells the node."""
 
 
 def plain_name(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.arrays.casts import of_dtype
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, float32, int32, int64
 from staticgraph.compiler.graph.function import Literal
@@ -14,6 +15,7 @@ from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.onnx.errors import UnknownValueError
 
+cast = of_dtype  # no operation where the elements are of the type already
 Size = Any  # an int, or a tensor of int64 that depends on what is fed
 
 
@@ -37,11 +39,6 @@ def known_value(tensor: Tensor) -> np.ndarray | None:
             return known_value(tensor.op.tensors[0])
     value = static_value(tensor)
     return None if value is None else np.asarray(value, tensor.dtype.numpy)
-
-
-def cast(x: Tensor, dtype: DType) -> Tensor:
-    """`x` with elements of another type; itself where it has them."""
-    return x if x.dtype is dtype else ops.cast(x, dtype=dtype)
 
 
 def sizes(x: Tensor) -> list[Size]:

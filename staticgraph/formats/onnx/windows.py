@@ -58,7 +58,7 @@ def _known(one: Window) -> int:
 
 
 def _same(one: Window, lower: bool) -> Window:
-    """As many positions as strides fit; an odd element of padding goes to the end, or to the beginning."""
+    """Pad a window for as many positions as strides fit; an odd element goes to the end, unless `lower`."""
     if one.stride == 1:
         total = one.reach - 1
     else:

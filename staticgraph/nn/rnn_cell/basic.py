@@ -49,7 +49,7 @@ class BasicRNNCell(OfUnits, LayerRNNCell):
     def build(self, input_shape: TensorShape) -> None:
         units = self._num_units
         self._kernel = self.add_weight("kernel", [known_size(input_shape, -1, self.name) + units, units])
-        self._bias = self.add_weight("bias", [units], initializer=Zeros(dtype=self.dtype))
+        self._bias = self.add_weight("bias", [units], initializer=Zeros())
         self.built = True
 
     def call(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
@@ -102,7 +102,7 @@ class GRUCell(OfUnits, LayerRNNCell):
         units, features = self._num_units, known_size(input_shape, -1, self.name)
 
         def made(names: tuple[str, str], width: int, start: float) -> list[Variable]:
-            shape, bias = [features + units, width], Constant(start, dtype=self.dtype)
+            shape, bias = [features + units, width], Constant(start)
             return [
                 self.add_weight(names[0], shape, initializer=self._kernel_initializer),
                 self.add_weight(names[1], [width], initializer=self._bias_initializer or bias),

@@ -15,7 +15,7 @@ from staticgraph.linear_algebra.linalg import matmul
 from staticgraph.mathematics.math_ops import clip_by_value
 from staticgraph.nn.activation import activation_of, sigmoid, tanh
 from staticgraph.nn.bias import bias_add
-from staticgraph.nn.rnn_cell.base import LayerRNNCell, Step
+from staticgraph.nn.rnn_cell.base import LayerRNNCell, OfUnits, Step
 from staticgraph.nn.rnn_cell.basic import rows_times
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.layer import known_size
@@ -38,7 +38,23 @@ class LSTMStateTuple(NamedTuple):
         return found
 
 
-class LSTMCell(LayerRNNCell):
+class OfMemory(OfUnits):
+    """A cell with a memory of `num_units` and an output of as many, or of `num_proj`."""
+
+    _num_proj: int | None = None
+    _state_is_tuple = True
+
+    @property
+    def state_size(self) -> Any:
+        sizes = LSTMStateTuple(self._num_units, self.output_size)
+        return sizes if self._state_is_tuple else sum(sizes)
+
+    @property
+    def output_size(self) -> int:
+        return self._num_proj or self._num_units
+
+
+class LSTMCell(OfMemory, LayerRNNCell):
     """A long short-term memory with input, forget and output gate.
 
     `use_peepholes` lets the gates see the memory, `num_proj` is the size to which a matrix projects the
@@ -83,20 +99,11 @@ class LSTMCell(LayerRNNCell):
         self._state_is_tuple = state_is_tuple
         self._activation = activation_of(activation) or tanh
 
-    @property
-    def state_size(self) -> Any:
-        sizes = LSTMStateTuple(self._num_units, self.output_size)
-        return sizes if self._state_is_tuple else sum(sizes)
-
-    @property
-    def output_size(self) -> int:
-        return self._num_proj or self._num_units
-
     def build(self, input_shape: TensorShape) -> None:
         units, features = self._num_units, known_size(input_shape, -1, self.name)
         made = {"initializer": self._initializer}
         self._kernel = self.add_weight("kernel", [features + self.output_size, 4 * units], **made)
-        self._bias = self.add_weight("bias", [4 * units], initializer=Zeros(dtype=self.dtype))
+        self._bias = self.add_weight("bias", [4 * units], initializer=Zeros())
         if self._use_peepholes:
             self._diagonals = {g: self.add_weight(f"w_{g}_diag", [units], **made) for g in self._peepholes}
         if self._num_proj is not None:

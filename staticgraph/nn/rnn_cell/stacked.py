@@ -57,6 +57,10 @@ class MultiRNNCell(RNNCell):
     def non_trainable_weights(self) -> list[Variable]:
         return [v for cell in self._cells for v in getattr(cell, "non_trainable_weights", ())]
 
+    def _checkpoint_dependencies(self) -> list[tuple[str, Any]]:
+        numbered = [(f"cell-{number}", cell) for number, cell in enumerate(self._cells)]
+        return [*super()._checkpoint_dependencies(), *numbered]
+
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         if not self._state_is_tuple:
             return super().zero_state(batch_size, dtype)

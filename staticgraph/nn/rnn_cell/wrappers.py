@@ -63,6 +63,9 @@ class _Wrapper(RNNCell):
     def non_trainable_weights(self) -> list[Variable]:
         return list(self.cell.non_trainable_weights)
 
+    def _checkpoint_dependencies(self) -> list[tuple[str, Any]]:
+        return [*super()._checkpoint_dependencies(), ("cell", self.cell)]
+
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         with name_scope(f"{type(self).__name__}ZeroState"):
             return self.cell.zero_state(batch_size, dtype)

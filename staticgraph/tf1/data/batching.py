@@ -102,8 +102,12 @@ def _stacked_sparse(column: tuple[SparseTensorValue, ...]) -> SparseTensorValue:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PaddedBatched(Node):
-    """`size` elements stacked, each padded at its ends to the shape in `shapes`, or where that leaves a size
-    open, to the largest of the batch. `padding` has a value for each component.
+    """Stacks of elements that are padded at their ends; see `Dataset.padded_batch`.
+
+    Attributes:
+        size: The number of elements.
+        shapes: A shape for each component, in which open sizes are the largest of the batch.
+        padding: A value for each component.
     """
 
     source: Node

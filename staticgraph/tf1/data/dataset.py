@@ -218,8 +218,13 @@ class Dataset:
     def padded_batch(
         self, batch_size: Any, padded_shapes: Any, padding_values: Any = None, drop_remainder: Any = False
     ) -> Dataset:
-        """`batch_size` elements stacked, each padded at its ends: to the sizes in `padded_shapes`, or to the
-        largest of the batch where these are None. Zeros and empty strings are put there by default.
+        """Stack elements that are padded at their ends.
+
+        Args:
+            batch_size: How many elements are stacked.
+            padded_shapes: A shape for each component; None in it is the largest size in the batch.
+            padding_values: A value for each component; by default zeros and empty strings.
+            drop_remainder: If True, a last batch that is smaller is left out.
         """
         parts = leaves(self.node.structure)
         shapes = [padded_shape(*row) for row in rows(self.node.structure, padded_shapes)]
@@ -246,8 +251,13 @@ class Dataset:
         )
 
     def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False) -> Dataset:
-        """Datasets of `size` elements, `stride` apart; each begins `shift` elements after the one before,
-        `size` by default. In place of each component there is a dataset: use `flat_map` to work on them.
+        """Make datasets of some elements each, one in place of each component: use `flat_map` on them.
+
+        Args:
+            size: The elements of each dataset.
+            shift: How many elements after the one before a dataset begins; `size` by default.
+            stride: The distance of its elements.
+            drop_remainder: If True, last datasets that are smaller are left out.
         """
         node = batching.Windowed(
             structure=map_leaves(Nested, self.node.structure),
@@ -365,7 +375,7 @@ class Dataset:
         return Options() if self._options is None else self._options
 
     def with_options(self, options: Options) -> Dataset:
-        """The same elements, with these options beside earlier ones."""
+        """Return the dataset with these options beside earlier ones."""
         return Dataset(self.node, self.options().merge(options))
 
     @property

@@ -1,4 +1,4 @@
-"""Elements as bytes: for files, and for other processes.
+"""Encoding of elements as bytes, for files and for other processes.
 
 Each array is its rank, its sizes, the number of its bytes, and these. Element types are not told: who reads
 knows what was written. Reading executes nothing, and takes no more memory than there are bytes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from staticgraph.compiler.graph.errors import OpError
@@ -72,6 +72,18 @@ class FlatMapped(_Applied):
                 yield from elements
 
 
+def _block(elements: Iterator[Element], size: int) -> Generator[Element, None, bool]:
+    """Yield so many elements; those that failed are not counted. Return False if there were fewer."""
+    taken = 0
+    while taken < size:
+        element = next(elements, None)
+        if element is None:
+            return False
+        taken += not isinstance(element, Failed)
+        yield element
+    return True
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Interleaved(_Applied):
     """The elements of the datasets that the function returns: `block` of each in turn, of `cycle` of them."""
@@ -87,27 +99,14 @@ class Interleaved(_Applied):
         places: list[Iterator[Element] | None] = [None] * cycle
         ended = False
         while not ended or any(place is not None for place in places):
-            for at in range(cycle):
-                taken = 0
-                while taken < block:
-                    place = places[at]
-                    if place is None:
-                        if ended or taken:
-                            break
-                        place = next(datasets, None)
-                        if isinstance(place, Failed):
-                            yield place
-                            continue
-                        places[at] = place
-                        if place is None:
-                            ended = True
-                            break
-                    element = next(place, None)
-                    if element is None:
-                        places[at] = None
-                        break
-                    taken += not isinstance(element, Failed)
-                    yield element
+            for at, place in enumerate(places):
+                if place is None and not ended:
+                    while isinstance(opened := next(datasets, None), Failed):
+                        yield opened
+                    place, ended = opened, opened is None
+                if place is not None:
+                    has_more = yield from _block(place, block)
+                    places[at] = place if has_more else None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -75,7 +75,7 @@ class Shard(Selection):
 
 
 def _every(elements: Iterator[T], start: int, stop: int | None = None, step: int = 1) -> Iterator[T]:
-    """Yield as `itertools.islice` does; elements that failed are passed on and not counted."""
+    """Yield a slice as `itertools.islice` does; elements that failed are passed on and not counted."""
     at = 0
     if stop == 0:
         return

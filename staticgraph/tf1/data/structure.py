@@ -66,7 +66,7 @@ def map_leaves(function: Callable[..., Any], structure: Any, *others: Any) -> An
 
 
 def rows(structure: Any, *others: Any) -> list[tuple[Any, ...]]:
-    """Each leaf of `structure`, with what stands in its place in `others`."""
+    """List each leaf of `structure` with what stands in its place in `others`."""
     found: list[tuple[Any, ...]] = []
     map_leaves(lambda *row: found.append(row), structure, *others)
     return found

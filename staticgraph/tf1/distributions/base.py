@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.divergence import cross_entropy, kl_divergence
+from staticgraph.tf1.distributions.parameters import demanded, undefined
 
 __all__ = ["FULLY_REPARAMETERIZED", "NOT_REPARAMETERIZED", "Distribution", "ReparameterizationType"]
 
@@ -60,10 +61,9 @@ class Distribution:
     `batch_shape`. `event_shape` is that of one draw: [] where a draw is a number. A sample has the shape
     `sample_shape + batch_shape + event_shape`, and `log_prob(sample)` the shape `sample_shape + batch_shape`.
 
-    `validate_args` checks parameters and arguments: InvalidArgumentError if one that is known when the
-    graph is built is out of range, and NaN in place of one that turns out so in a run. A statistic that does
-    not exist, such as the mode of Beta(0.5, 0.5), is NaN; `allow_nan_stats=False` does not stop a compiled
-    run.
+    `validate_args` checks parameters and arguments: InvalidArgumentError if one is out of range, when the
+    graph is built or in a run. A statistic that does not exist, such as the mode of Beta(0.5, 0.5), is NaN;
+    with `allow_nan_stats=False`, a run in which one does not exist is an InvalidArgumentError.
 
     To write one of your own, call this constructor and define hooks, `_log_prob(self, x)` for instance.
     """
@@ -170,6 +170,12 @@ class Distribution:
 
     def _event_shape_tensor(self) -> Any:
         return sg.constant([], dtype=sg.int32)
+
+    def _where_defined(self, exists: Any, statistic: Any) -> sg.Tensor:
+        """A statistic of the members of the batch for which it exists; NaN or an error for others."""
+        if self.allow_nan_stats:
+            return sg.where_v2(exists, statistic, undefined(statistic))
+        return demanded(statistic, exists, f"{self.name[:-1]}: a statistic does not exist: ")
 
     def _spread(self, statistic: Any) -> sg.Tensor:
         """A statistic of some parameters, for each member of the batch."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,14 @@ from staticgraph.random_numbers.rejection import random_gamma, random_poisson
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED
 from staticgraph.tf1.distributions.gamma import OfConcentration
-from staticgraph.tf1.distributions.parameters import checked, log_combinations, logits_and_probs, other_seed
+from staticgraph.tf1.distributions.parameters import (
+    checked,
+    log_combinations,
+    logits_and_probs,
+    other_seed,
+    parted,
+    whole,
+)
 from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
 
 __all__ = ["Binomial", "DirichletMultinomial", "Multinomial", "NegativeBinomial"]
@@ -82,6 +90,7 @@ class Multinomial(OfVectors):
         return sg.reshape(_counted(rows, counts, n, seed), sg.concat([[n], shape], 0))
 
     def _log_prob(self, counts: Any) -> Any:
+        counts = parted(counts, self._total_count, self.validate_args)
         powers = sg.reduce_sum(counts * sg.nn.log_softmax(self._logits), -1)
         return powers + log_combinations(self._total_count, counts)
 
@@ -114,6 +123,8 @@ class Binomial(Parametric):
         return [self._total_count, self._probs]
 
     def _log_prob(self, counts: Any) -> Any:
+        counts = whole(counts, self.validate_args)
+        counts = checked(counts, self.validate_args, operator.le, "at most total_count", self._total_count)
         failures = self._total_count - counts
         powers = sg.xlogy(counts, self._probs) + failures * sg.log1p(-self._probs)
         return powers + log_combinations(self._total_count, sg.stack([counts, failures], axis=-1))
@@ -157,6 +168,7 @@ class NegativeBinomial(Parametric):
         return random_poisson(rates, [], self.dtype, other_seed(seed, "negative_binom"))
 
     def _log_prob(self, x: Any) -> Any:
+        x = whole(x, self.validate_args)
         powers = -self._total_count * sg.nn.softplus(self._logits) - x * sg.nn.softplus(-self._logits)
         return powers + sg.lgamma(self._total_count + x) - sg.lgamma(1.0 + x) - sg.lgamma(self._total_count)
 
@@ -194,6 +206,7 @@ class DirichletMultinomial(OfConcentration):
         return sg.reshape(counted, shape)
 
     def _log_prob(self, counts: Any) -> Any:
+        counts = parted(counts, self._total_count, self.validate_args)
         ordered = sg.lbeta(self._concentration + counts) - sg.lbeta(self._concentration)
         return ordered + log_combinations(self._total_count, counts)
 

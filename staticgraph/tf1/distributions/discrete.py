@@ -20,7 +20,7 @@ from staticgraph.random_numbers.rejection import random_poisson
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED
 from staticgraph.tf1.distributions.divergence import RegisterKL
-from staticgraph.tf1.distributions.parameters import checked, floating, logits_and_probs, positive
+from staticgraph.tf1.distributions.parameters import checked, floating, logits_and_probs, positive, whole
 from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
 
 __all__ = ["Bernoulli", "Categorical", "Geometric", "OneHotCategorical", "Poisson"]
@@ -57,6 +57,7 @@ class Bernoulli(_ByLogits):
 
     def _log_prob(self, event: Any) -> Any:
         event = sg.cast(event, self._logits.dtype)
+        event = checked(event, self.validate_args, lambda x: (x >= 0) & (x <= 1) & (x % 1 <= 0), "0 or 1")
         shape = sg.broadcast_dynamic_shape(sg.shape(event), sg.shape(self._logits))
         labels, logits = sg.broadcast_to(event, shape), sg.broadcast_to(self._logits, shape)
         count_more(self._logits.graph, -5 if event.type.is_static and self._logits.type.is_static else 3)
@@ -209,7 +210,7 @@ class Geometric(_ByLogits):
         return sg.floor(sg.log(uniform) / sg.log1p(-self._probs))
 
     def _log_prob(self, count: Any) -> Any:
-        count = checked(count, self.validate_args, lambda count: count >= 0, "at least 0")
+        count = whole(count, self.validate_args)
         return self._log_failures(sg.floor(count)) + sg.log(self._probs)
 
     def _cdf(self, count: Any) -> Any:
@@ -257,7 +258,7 @@ class Poisson(Parametric):
         return random_poisson(self._rate, [n], self.dtype, seed)
 
     def _log_prob(self, x: Any) -> Any:
-        x = checked(x, self.validate_args, lambda x: x >= 0, "at least 0")
+        x = whole(x, self.validate_args)
         return sg.where_v2(x > 0.0, x * self._log_rate, 0.0) - sg.lgamma(1.0 + x) - self._rate
 
     def _cdf(self, x: Any) -> Any:

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.random_numbers.rejection import random_gamma
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.divergence import RegisterKL
-from staticgraph.tf1.distributions.parameters import checked, floating, other_seed, positive, undefined
+from staticgraph.tf1.distributions.parameters import checked, demanded, floating, other_seed, positive
 from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
 
 __all__ = [
@@ -67,7 +67,7 @@ class Gamma(Parametric):
 
     def _mode(self) -> Any:
         mode = (self._concentration - 1.0) / self._rate
-        return sg.where_v2(self._concentration > 1.0, mode, undefined(mode))
+        return self._where_defined(self._concentration > 1.0, mode)
 
 
 @constructed
@@ -149,12 +149,12 @@ class InverseGamma(Gamma):
 
     def _mean(self) -> Any:
         mean = self._rate / (self._concentration - 1.0)
-        return sg.where_v2(self._concentration > 1.0, mean, undefined(mean))
+        return self._where_defined(self._concentration > 1.0, mean)
 
     def _variance(self) -> Any:
         less = self._concentration - 1.0
         variance = sg.square(self._rate) / (sg.square(less) * (self._concentration - 2.0))
-        return sg.where_v2(self._concentration > 2.0, variance, undefined(variance))
+        return self._where_defined(self._concentration > 2.0, variance)
 
     def _stddev(self) -> Any:
         return sg.sqrt(self._variance())
@@ -218,7 +218,7 @@ class Beta(Parametric):
     def _mode(self) -> Any:
         mode = (self._concentration1 - 1.0) / (self._total_concentration - 2.0)
         exists = (self._concentration1 > 1.0) & (self._concentration0 > 1.0)
-        return sg.where_v2(exists, mode, undefined(mode))
+        return self._where_defined(exists, mode)
 
 
 @constructed
@@ -259,6 +259,15 @@ class OfConcentration(OfVectors):
         return self._concentration / self._total_concentration[..., None]
 
 
+def _of_parts(x: sg.Tensor, validate_args: bool) -> sg.Tensor:
+    """Positive numbers, in the last axis, which add up to 1 but for rounding."""
+    x = positive(x, validate_args)
+    if not validate_args:
+        return x
+    slack = 20 * np.finfo(x.dtype.as_numpy_dtype).eps  # TensorFlow's
+    return demanded(x, sg.abs(sg.reduce_sum(x, -1) - 1.0) <= slack, "the parts must add up to 1: ")
+
+
 @constructed
 class Dirichlet(OfConcentration):
     """Vectors of positive numbers that add up to 1; the last axis of `concentration` lists their parts."""
@@ -268,7 +277,7 @@ class Dirichlet(OfConcentration):
         return parts / sg.reduce_sum(parts, -1, keepdims=True)
 
     def _log_prob(self, x: Any) -> Any:
-        x = positive(x, self.validate_args)
+        x = _of_parts(x, self.validate_args)
         powers = sg.reduce_sum(sg.xlogy(self._concentration - 1.0, x), -1)
         return powers - sg.lbeta(self._concentration)
 
@@ -292,7 +301,7 @@ class Dirichlet(OfConcentration):
     def _mode(self) -> Any:
         mode = (self._concentration - 1.0) / (self._total_concentration[..., None] - self._count())
         exists = sg.reduce_all(self._concentration > 1.0, axis=-1, keepdims=True)
-        return sg.where_v2(exists, mode, undefined(mode))
+        return self._where_defined(exists, mode)
 
 
 @RegisterKL(Dirichlet, Dirichlet)

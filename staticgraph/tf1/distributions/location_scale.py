@@ -229,6 +229,8 @@ class Cauchy(LocationScale):
         return sg.tan(math.pi * (p - 0.5))
 
     def _mean(self) -> Any:
+        if not self.allow_nan_stats:
+            raise misuse(ValueError, "a Cauchy distribution has no mean and no variance")
         return self._spread(undefined(self._loc))
 
     _stddev = _variance = _mean
@@ -280,13 +282,13 @@ class StudentT(Parametric):
         return self._spread(sg.log(sg.abs(self._scale)) + 0.5 * sg.log(self._df) + beta + spread)
 
     def _mean(self) -> Any:
-        return sg.where_v2(self._spread(self._df) > 1.0, self._spread(self._loc), undefined(self._loc))
+        return self._where_defined(self._spread(self._df) > 1.0, self._spread(self._loc))
 
     def _variance(self) -> Any:
         df = self._spread(self._df)
         finite = sg.square(self._scale) * df / sg.where_v2(df > 2.0, df - 2.0, sg.ones_like(df))
         wide = sg.where_v2(df > 2.0, finite, sg.constant(np.inf, self.dtype))
-        return sg.where_v2(df > 1.0, wide, undefined(df))
+        return self._where_defined(df > 1.0, wide)
 
     def _mode(self) -> Any:
         return sg.identity(self._loc)

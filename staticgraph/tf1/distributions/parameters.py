@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.framework import control_dependencies
+from staticgraph.compiler import ops
 from staticgraph.compiler.graph.checks.arguments import flag_of
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.static_value import static_value
@@ -30,17 +32,23 @@ def checked(
 ) -> sg.Tensor:
     """`value`, of which `holds(value, *others)` is true.
 
-    With `validate_args`, InvalidArgumentError if it is known now that it is false, and NaN where a run
-    finds that out; without, nothing is checked.
+    With `validate_args`, InvalidArgumentError if it is known now that it is false, and in a run that finds
+    it out; without, nothing is checked.
     """
     if not flag_of(validate_args, "validate_args"):
         return value
     known = [_constant(tensor) for tensor in (value, *others)]
-    if None not in known and not np.all(holds(*map(np.asarray, known))):
-        raise misuse(InvalidArgumentError, f"{value.op.name} must be {what}, not {known[0]}")
-    if not value.dtype.is_floating:
+    if not any(constant is None for constant in known):
+        if not np.all(holds(*map(np.asarray, known))):
+            raise misuse(InvalidArgumentError, f"{value.op.name} must be {what}, not {known[0]}")
         return value
-    return sg.where_v2(holds(value, *others), value, undefined(value))
+    return demanded(value, holds(value, *others), f"{value.op.name} must be {what}, not ")
+
+
+def demanded(value: sg.Tensor, holds: sg.Tensor, text: str) -> sg.Tensor:
+    """Return `value`. A run in which `holds` is somewhere false is refused, with `text` and the value."""
+    with control_dependencies([ops.assert_true(sg.reduce_all(holds), [value], shown=(text, None))]):
+        return sg.identity(value)
 
 
 def _constant(parameter: sg.Tensor) -> Any:
@@ -54,6 +62,19 @@ def _constant(parameter: sg.Tensor) -> Any:
 def positive(value: sg.Tensor, validate_args: bool) -> sg.Tensor:
     """A parameter that must be greater than zero."""
     return checked(value, validate_args, lambda x: x > 0, "positive")
+
+
+def whole(value: sg.Tensor, validate_args: bool) -> sg.Tensor:
+    """A number of events: an integer of at least zero."""
+    return checked(value, validate_args, lambda x: (x >= 0) & (x % 1 <= 0), "an integer of at least 0")
+
+
+def parted(counts: sg.Tensor, total: sg.Tensor, validate_args: bool) -> sg.Tensor:
+    """Numbers of events of several classes, in the last axis, which add up to `total`."""
+    counts = whole(counts, validate_args)
+    if not validate_args:
+        return counts
+    return demanded(counts, sg.equal(sg.reduce_sum(counts, -1), total), "counts must add up to total_count: ")
 
 
 def logits_and_probs(

@@ -41,7 +41,7 @@ class ConditionalAccumulatorBase:
             raise misuse(ValueError, text, "MEAN divides by the number of gradients, SUM does not")
         self._dtype, self._shape = as_dtype(dtype), as_shape(shape)
         self._takes_mean = str(reduction_type).upper() == "MEAN"
-        self._contents = Shared.of(shared_name)
+        self._contents = Shared.of(shared_name, "accumulator")
         self._ref: Tensor = accumulator_handle(accumulator=self, name=name)
 
     accumulator_ref: Tensor = read_only(

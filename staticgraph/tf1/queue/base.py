@@ -32,14 +32,31 @@ from staticgraph.tf1.queue.elements import Element, Elements, InOrder, stacked
 
 
 class Shared:
-    """Owner of the contents of queues: a single queue, or all queues of a graph that share a name."""
+    """Owner of the contents of queues: a single queue, or all queues of a graph that share a name.
+
+    Args:
+        properties: Properties that queues of one name have in common, such as the capacity, by name.
+    """
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        self.properties = properties
 
     @classmethod
-    def of(cls, shared_name: str | None) -> Shared:
+    def of(cls, shared_name: str | None, kind: str, **properties: Any) -> Shared:
+        """Return the owner for a queue, or for an accumulator.
+
+        Raises:
+            InvalidArgumentError: The graph has one of this kind and name with other properties.
+        """
         if not shared_name:
-            return cls()
-        named: dict[str, Shared] = get_default_graph().attached.setdefault(cls, {})
-        return named.setdefault(shared_name, cls())
+            return cls(properties)
+        named: dict[tuple[str, str], Shared] = get_default_graph().attached.setdefault(cls, {})
+        owner = named.setdefault((kind, shared_name), cls(properties))
+        for name, value in properties.items():
+            if owner.properties[name] != value:
+                text = f"the shared {kind} {shared_name!r} has {name} {owner.properties[name]}, not {value}"
+                raise misuse(InvalidArgumentError, text, "give it the same arguments, or another shared_name")
+        return owner
 
 
 class QueueBase:
@@ -60,11 +77,23 @@ class QueueBase:
         self._dtypes = [as_dtype(dtype) for dtype in listed]
         self._shapes = self._declared(shapes)
         self._names = self._checked_names(names)
-        self._contents = Shared.of(shared_name)
         most = whole_of(capacity, "capacity")
         self._capacity = most if most >= 0 else sys.maxsize
+        self._contents = Shared.of(
+            shared_name,
+            "queue",
+            type=self.TYPE,
+            capacity=most,
+            dtypes=[dtype.name for dtype in self._dtypes],
+            shapes=None if shapes is None else self._shapes,
+            **self._properties(),
+        )
         self._ref: Tensor = queue_handle(queue=self, name=name)
         self._name = self._ref.op.name.rpartition("/")[2]
+
+    def _properties(self) -> dict[str, Any]:
+        """Further properties that queues of one shared name have in common."""
+        return {}
 
     def _declared(self, shapes: Any) -> list[Shape | None]:
         if shapes is None:

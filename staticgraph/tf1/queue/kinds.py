@@ -87,6 +87,9 @@ class RandomShuffleQueue(QueueBase):
         self._least = whole_of(min_after_dequeue, "min_after_dequeue")
         super().__init__(dtypes, shapes, names, shared_name, name, capacity)
 
+    def _properties(self) -> dict[str, Any]:
+        return {"min_after_dequeue": self._least}
+
     def _elements(self) -> Elements:
         return AtRandom(self._least, self._seeds)
 

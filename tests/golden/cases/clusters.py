@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from tests.golden.cases.contrib import contrib
-from tests.golden.draws import generator
+from tests.golden.draws import contrib, generator
 from tests.golden.runner import answer, error
 
 POINTS = generator("clusters").uniform(-1.0, 1.0, [40, 3]) + 3.0 * generator("groups").randint(0, 2, [40, 1])

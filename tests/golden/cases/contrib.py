@@ -1,16 +1,7 @@
 """`tf.contrib`: optimizers, losses of sequences, layers; and what is plain Python in TensorFlow too."""
 
-from tests.golden.draws import ints, real
+from tests.golden.draws import contrib, ints, real
 from tests.golden.runner import answer, error, trains, value
-
-
-def contrib(tf):
-    """TensorFlow's own, or that of `staticgraph.compat.tf1`."""
-    if hasattr(tf, "contrib"):
-        return tf.contrib
-    from staticgraph.tf1.compat import tf1
-
-    return tf1.contrib
 
 
 def dense(name, *arguments, with_step=False, **options):

@@ -1,7 +1,7 @@
 """Layers and cells of `tf.contrib`, with values, gradients and the names of variables."""
 
-from tests.golden.cases.recurrent import contrib, network, waves
-from tests.golden.draws import ints, real
+from tests.golden.cases.recurrent import network
+from tests.golden.draws import contrib, ints, real, waves
 from tests.golden.runner import answer, error, value
 
 

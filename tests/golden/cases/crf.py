@@ -1,7 +1,6 @@
 """Linear chains of tags: likelihoods, their gradients, the best tags."""
 
-from tests.golden.cases.recurrent import contrib
-from tests.golden.draws import generator, given, ints, real
+from tests.golden.draws import contrib, generator, given, ints, real
 from tests.golden.runner import FLOAT32, answer, runs, value
 
 LENGTHS = given([5, 2, 1], "int32")

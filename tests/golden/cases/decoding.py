@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tests.golden.cases.recurrent import contrib, flat, network
-from tests.golden.draws import generator
+from tests.golden.cases.recurrent import flat, network
+from tests.golden.draws import contrib, generator
 from tests.golden.runner import error, runs
 
 WORDS, UNITS = 7, 3

@@ -1,33 +1,9 @@
 """Bijectors of networks, of vectors and of elements: there and back, growth, weights and draws."""
 
-import numpy as np
 
 from tests.golden.cases.joint_distributions import bijection
-from tests.golden.draws import generator, positive, real
+from tests.golden.draws import contrib, draw, positive, real, waves
 from tests.golden.runner import answer, error, runs, value
-
-
-def module(tf):
-    if hasattr(tf, "contrib"):
-        return tf.contrib.distributions
-    from staticgraph.tf1.compat import tf1
-
-    return tf1.contrib.distributions
-
-
-def waves(tf):
-    """An initializer by which no two elements of a variable are equal."""
-
-    def initialize(shape, dtype=None, partition_info=None):
-        sizes = [int(n) for n in shape]
-        numbers = np.sin(1.3 * np.arange(np.prod(sizes, dtype=int)) + 0.4 * len(sizes)) * 0.6
-        return tf.constant(numbers.reshape(sizes).astype("float32"), dtype or tf.float32)
-
-    return initialize
-
-
-def draw(name, *sizes):
-    return generator(name).uniform(-1.0, 1.0, sizes).astype("float32")
 
 
 def all_of(bijector, x, tf):
@@ -43,7 +19,7 @@ def all_of(bijector, x, tf):
 
 def autoregressive(shift_only=False, **options):
     def build(tf):
-        b = module(tf).bijectors
+        b = contrib(tf).distributions.bijectors
         network = b.masked_autoregressive_default_template(
             [6, 9], shift_only, tf.nn.tanh, -0.2, 0.3, kernel_initializer=waves(tf))
         x = tf.constant(draw("autoregressive", 4, 3))
@@ -56,7 +32,7 @@ def autoregressive(shift_only=False, **options):
 
 def real_nvp(shift_only=False):
     def build(tf):
-        b = module(tf).bijectors
+        b = contrib(tf).distributions.bijectors
         network = b.real_nvp_default_template([5], shift_only, tf.nn.relu, kernel_initializer=waves(tf))
         return all_of(b.RealNVP(2, network), tf.constant(draw("real nvp", 4, 5)), tf)
 
@@ -65,7 +41,7 @@ def real_nvp(shift_only=False):
 
 def chained(tf):
     """A flow of several steps with a permutation between them: the density of given points."""
-    ds = module(tf)
+    ds = contrib(tf).distributions
     b = ds.bijectors
     steps = []
     for _ in range(2):
@@ -78,7 +54,7 @@ def chained(tf):
 
 def flow_names(tf):
     """Names of the weights of two flows, one after the other."""
-    b = module(tf).bijectors
+    b = contrib(tf).distributions.bijectors
     x = tf.zeros([2, 3])
     for _ in range(2):
         b.MaskedAutoregressiveFlow(b.masked_autoregressive_default_template([4])).inverse(x)
@@ -89,7 +65,7 @@ def flow_names(tf):
 
 def masks(tf):
     """Kernels of masked layers whose numbers are all one."""
-    b, ones, made = module(tf).bijectors, tf.ones_initializer(), []
+    b, ones, made = contrib(tf).distributions.bijectors, tf.ones_initializer(), []
     for blocks, units, exclusive in ((3, 6, True), (3, 6, False), (1, 4, False), (2, 5, True)):
         b.masked_dense(tf.zeros([1, 3]), units, blocks, exclusive, ones)
         made.append(tf.trainable_variables()[-2])
@@ -99,19 +75,19 @@ def masks(tf):
 def with_graph_seed(tf):
     """The first draws of the weights by the seed of the graph."""
     tf.set_random_seed(7)
-    b = module(tf).bijectors
+    b = contrib(tf).distributions.bijectors
     b.MaskedAutoregressiveFlow(b.masked_autoregressive_default_template([4])).inverse(tf.zeros([2, 3]))
     return [v for v in tf.trainable_variables() if "kernel" in v.name]
 
 
 def unknown_size(tf):
-    b = module(tf).bijectors
+    b = contrib(tf).distributions.bijectors
     flow = b.MaskedAutoregressiveFlow(b.masked_autoregressive_default_template([4]))
     return flow.inverse(tf.placeholder(tf.float32, [2, None]))
 
 
 def too_few(tf):
-    b = module(tf).bijectors
+    b = contrib(tf).distributions.bijectors
     return b.RealNVP(3, b.real_nvp_default_template([4])).forward(tf.zeros([2, 3]))
 
 
@@ -134,7 +110,7 @@ CASES = [
     value("bijector SoftmaxCentered", bijection("SoftmaxCentered", ndims=1), real(4, 3), tolerance=4.0),
     error("flow of an unknown size", unknown_size),
     error("RealNVP that keeps all", too_few),
-    error("RealNVP that keeps none", lambda tf: module(tf).bijectors.RealNVP(0, None)),
-    error("Permute twice the same", lambda tf: module(tf).bijectors.Permute([0, 0, 1])),
-    error("Permute of numbers", lambda tf: module(tf).bijectors.Permute([0.0, 1.0])),
+    error("RealNVP that keeps none", lambda tf: contrib(tf).distributions.bijectors.RealNVP(0, None)),
+    error("Permute twice the same", lambda tf: contrib(tf).distributions.bijectors.Permute([0, 0, 1])),
+    error("Permute of numbers", lambda tf: contrib(tf).distributions.bijectors.Permute([0.0, 1.0])),
 ]

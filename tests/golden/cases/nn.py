@@ -1,7 +1,7 @@
 """Neural network functions: activations, softmax, losses, normalisation."""
 
 from tests.golden.draws import bools, given, ints, positive, real, simplex
-from tests.golden.runner import FLOAT32, value
+from tests.golden.runner import FLOAT32, runs, value
 
 INF = float("inf")
 LARGE = given([-1000.0, -100.0, -1.0, -0.0, 0.0, 1.0, 100.0, 1000.0])
@@ -43,6 +43,24 @@ ACTIVATIONS = (
     "log_softmax",
     "softmax",
 )
+
+PROBABILITIES = {"log_loss": [[0.25, 0.75], [0.5, 0.0]]}
+LABELS_OF_HALVES = [[1.0, 0.0], [0.0, 1.0]]
+LARGE_HALVES = [[300.0, 200.0], [100.0, -700.0]]  # whose squares are no float16
+
+
+def halves(tf, values):
+    return tf.constant(values, tf.float16)
+
+
+def loss_of_halves(name, reduction, **options):
+    def build(tf):
+        given = halves(tf, PROBABILITIES.get(name, LARGE_HALVES))
+        how = getattr(tf.losses.Reduction, reduction)
+        return getattr(tf.losses, name)(halves(tf, LABELS_OF_HALVES), given, reduction=how, **options)
+
+    return build
+
 
 CASES = [
     [value(name, nn(name), real(3, 4, low=-4, high=8)) for name in ACTIVATIONS],
@@ -165,6 +183,15 @@ CASES = [
           dtypes=FLOAT32),
     value("losses.sigmoid_cross_entropy smoothed", loss("sigmoid_cross_entropy", label_smoothing=0.2),
           simplex(3, 4), real(3, 4), dtypes=FLOAT32),
+    [runs("losses.%s of float16, reduction %s" % (name, reduction),
+          loss_of_halves(name, reduction, **options))
+     for name, options in (("absolute_difference", {}), ("mean_squared_error", {}), ("hinge_loss", {}),
+                           ("huber_loss", {}), ("log_loss", {}), ("cosine_distance", {"axis": 1}),
+                           ("sigmoid_cross_entropy", {}), ("softmax_cross_entropy", {}))
+     for reduction in ("NONE", "SUM_BY_NONZERO_WEIGHTS")],
+    runs("losses.mean_pairwise_squared_error of float16",
+         lambda tf: tf.losses.mean_pairwise_squared_error(
+             halves(tf, LABELS_OF_HALVES), halves(tf, LARGE_HALVES))),
     value("losses with all weights zero", loss("mean_squared_error", weights=0.0), real(3), real(3),
           dtypes=FLOAT32),
     value("losses.get_total_loss",

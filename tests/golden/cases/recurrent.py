@@ -1,29 +1,8 @@
 """Recurrent networks: cells, their wrappers, and networks made of them, with values, gradients and names."""
 
-import numpy as np
 
-from tests.golden.draws import generator
+from tests.golden.draws import contrib, draw, waves
 from tests.golden.runner import answer, error, runs, shape
-
-
-def contrib(tf):
-    """TensorFlow's own, or that of `staticgraph.compat.tf1`."""
-    if hasattr(tf, "contrib"):
-        return tf.contrib
-    from staticgraph.tf1.compat import tf1
-
-    return tf1.contrib
-
-
-def waves(tf):
-    """An initializer by which no two elements of a variable are equal."""
-
-    def initialize(shape, dtype=None, partition_info=None):
-        sizes = [int(n) for n in shape]
-        numbers = np.sin(1.3 * np.arange(np.prod(sizes, dtype=int)) + 0.4 * len(sizes)) * 0.6
-        return tf.constant(numbers.reshape(sizes).astype("float32"), dtype or tf.float32)
-
-    return initialize
 
 
 def flat(structure):
@@ -31,10 +10,6 @@ def flat(structure):
     if isinstance(structure, (tuple, list)):
         return [leaf for part in structure for leaf in flat(part)]
     return [structure]
-
-
-def draw(name, *sizes):
-    return generator(name).uniform(-1.0, 1.0, sizes).astype("float32")
 
 
 def network(label, build, sizes=(3, 4, 2), tolerance=2.0):

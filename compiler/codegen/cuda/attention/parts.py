@@ -26,7 +26,7 @@ Lines = list[str]
 
 @dataclass(frozen=True, slots=True)
 class KeptTile:
-    """Weights as left operand: rows of them wait in shared memory, from that of the key `first` on."""
+    """Left operand of weights, whose rows wait in shared memory, from that of the key `first` on."""
 
     shape: Shape
     pitch: int
@@ -117,8 +117,11 @@ class Blocks:
         ]
 
     def second(self, rounded: bool, first: str = "0") -> tuple[Contraction, Shape, Operand, InnerLoop]:
-        """The second product, its shape, its right operand, and what threads do. `rounded`: weights have no
-        more bits than tensor cores take. `first`: the key whose weight comes first in shared memory.
+        """Return the second product, its shape, its right operand, and its inner loop.
+
+        Args:
+            rounded: True if weights have no more bits than tensor cores take.
+            first: The key whose weight comes first in shared memory.
         """
         form, tile = self.made.form, self.made.tile
         assert form.second is not None and tile.second is not None

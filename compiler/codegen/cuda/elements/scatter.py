@@ -110,7 +110,7 @@ class _Row:
                 writer.line(f"{guard}{part.value} = {loaded(dtype, f'{buffer}[{place}]')};")
 
     def update(self) -> None:
-        """Do the present update."""
+        """Print the update of a target by the element at hand."""
         self.writer.line("any = true;")
         for part in self.parts:
             element = Load(part.store.buffer, part.store.at, part.store.value.dtype)

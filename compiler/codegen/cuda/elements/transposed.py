@@ -62,7 +62,7 @@ class _TransposeFunction:
             self.writer.bind_index(index, name)
 
     def read_squares(self) -> None:
-        """Each thread reads its squares of all operands, line by line."""
+        """Print the reads of a thread: its squares of all operands, line by line."""
         plan, writer = self.plan, self.writer
         pack = Index("pack", plan.across.extent // plan.width)
         for load, name in self.read.items():
@@ -81,8 +81,9 @@ class _TransposeFunction:
                         writer.line(f"{name}[turn][k] = {vector};")
 
     def keep_squares(self) -> None:
-        """Each thread turns its squares, and puts them into shared memory: the lines of all squares that come
-        first in these, then those that come second, and so on.
+        """Print how a thread turns its squares and puts them into shared memory.
+
+        The first lines of all squares come together, then the second ones, and so on.
         """
         plan, writer = self.plan, self.writer
         for load, name in self.kept.items():
@@ -100,7 +101,7 @@ class _TransposeFunction:
                     writer.line(f"*reinterpret_cast<{kind}*>({name} + {place}) = {turned};")
 
     def read_early(self) -> dict[Load, str]:
-        """Each thread reads its vectors of other operands, as far as there is room for them."""
+        """Print the reads of a thread's vectors of other operands, as far as there is room for them."""
         plan, writer, lanes = self.plan, self.writer, self.lanes
         early = {load: writer.name(load.buffer) for load in plan.early}
         for load, name in early.items():
@@ -112,7 +113,7 @@ class _TransposeFunction:
         return early
 
     def store(self, early: Mapping[Load, str]) -> None:
-        """Each thread computes its vectors of results."""
+        """Print how a thread computes its vectors of results."""
         plan, writer, lanes = self.plan, self.writer, self.lanes
         with self.each_vector():
             for load, tile in self.kept.items():

@@ -60,8 +60,15 @@ class InnerLoop:
 
 @dataclass(frozen=True, slots=True)
 class Packs:
-    """The results of a thread: `rows` of them, `count` packs in each. Row `i` of a thread is `row`, its pack
-    number `g` begins at `column`, and `acc` is the sum of its result `j`.
+    """Results of a thread, in rows of packs.
+
+    Attributes:
+        width: Results of a pack.
+        rows: The number of rows.
+        count: Packs in each row.
+        row: Text of the number of row `i` of the thread.
+        column: Text of the column at which pack `g` begins.
+        acc: Text of the sum of result `j`.
     """
 
     width: int
@@ -78,7 +85,7 @@ def inner(along: Axes, left: Side, right: Side) -> InnerLoop:
 
 
 def by_threads(along: Axes, left: Side, right: Side) -> InnerLoop:
-    """Each thread by itself: groups of `high` rows and `wide` columns, at equal distances.
+    """Inner loop of threads on their own, which have groups of `high` rows and `wide` columns.
 
     A warp is 4 threads high and 8 wide, and neighbours have the same columns: shared memory then gives four
     numbers to each in half as many turns as it has halves of warps.
@@ -167,8 +174,9 @@ def _added(left: Side) -> list[str]:
 
 
 def by_warps(along: Axes, left: Side, right: Side) -> InnerLoop:
-    """Warps with tensor cores: `high` x `wide` results a warp, in pieces of 16 x 8. Lane 4 g + t has, of each
-    piece, the results of rows g and g + 8, and of columns 2 t and 2 t + 1.
+    """Inner loop of warps with tensor cores, which have `high` x `wide` results in pieces of 16 x 8.
+
+    Of each piece, lane 4 g + t has the results of rows g and g + 8, and of columns 2 t and 2 t + 1.
     """
     shape = left.shape
     across, rows, columns = shape.columns // shape.wide, shape.high // (2 * _LINE), shape.wide // _LINE

@@ -54,11 +54,18 @@ def tiles(made: TileSchedule) -> FunctionCall:
 def steps(
     operands: Sequence[Operand], work: InnerLoop, depth: int, first: str, last: str, stages: int = 2
 ) -> list[str]:
-    """The sums, from the `first` product to before the `last` one, in steps of `depth` of them. `operands`
-    are brought to shared memory, which has room for so many `stages`; some may still read there at the end.
+    """Print the sums of products, in steps.
 
     One barrier a step is enough: before it, threads have multiplied what was there a step ago, and what is
-    asked for after it takes that place.
+    asked for after it takes that place. Some threads may still read shared memory at the end.
+
+    Args:
+        operands: They are brought to shared memory.
+        work: The inner loop.
+        depth: Products of a step.
+        first: The number of the first product.
+        last: That after the last product.
+        stages: Steps that shared memory has room for.
     """
     copied = [operand for operand in operands if isinstance(operand, Copied)]
     keep = [line for operand in operands for line in operand.keep()]

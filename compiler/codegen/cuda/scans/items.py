@@ -15,12 +15,12 @@ def key(writer: CudaWriter, ranking: Ranking, column: str) -> str:
     return writer.wide(ranking.at(ranking.selection.key))
 
 
-def store_item(writer: CudaWriter, ranking: Ranking, rank: str, column: str) -> None:
+def store_item(writer: CudaWriter, ranking: Ranking, rank: str) -> None:
     """Store the item of a column at its rank, if that is among those that are selected."""
     selection = ranking.selection
     order = Index("rank", max(ranking.length, 1))
     with writer.block(f"if ({rank} < {selection.count})"):
-        writer.bind_index(selection.column, column)
+        writer.bind_index(selection.column, "column")
         writer.bind_index(order, rank)
         values = ranking.at(selection.item), cast(selection.column, int32)
         for name, value in zip(ranking.results, values, strict=True):

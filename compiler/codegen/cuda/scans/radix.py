@@ -65,7 +65,7 @@ def _place(writer: CudaWriter, made: RadixSchedule) -> None:
         column = "at" if made.number == 0 else f"{made.before[1]}[base + at]"
         writer.line(f"const int column = {column};")
         if made.is_last:
-            store_item(writer, made.ranking, "to", "column")
+            store_item(writer, made.ranking, "to")
         else:
             for name, value in zip(made.results, ("key", "column"), strict=True):
                 writer.line(f"{name}[base + to] = {value};")

@@ -100,7 +100,7 @@ def _store(writer: CudaWriter, made: SortSchedule) -> None:
             _rows(writer, made)
             writer.line(f"if (row >= {made.ranking.selection.rows} || rank >= {made.count}) continue;")
         writer.line(f"const int column = {column};")
-        store_item(writer, made.ranking, "rank", "column")
+        store_item(writer, made.ranking, "rank")
 
 
 def _each(count: int, threads: int) -> str:

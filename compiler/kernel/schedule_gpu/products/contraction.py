@@ -95,7 +95,7 @@ def _cut(c: Contraction, along: Axes, precision: Precision, machine: GpuMachine)
     return replace(found, products=steps * found.shape.depth)
 
 
-def directly(c: Contraction, outputs: Axis, machine: GpuMachine = H200) -> GpuSchedule:
+def directly(c: Contraction, outputs: Axis, machine: GpuMachine) -> GpuSchedule:
     """The schedule without tiles."""
     whole = DirectSchedule(c, outputs)
     slices = _slices(whole, machine)

@@ -22,8 +22,9 @@ from staticgraph.compiler.kernel.expr import (
     Load,
     Reduce,
     free_indices,
-    rebuild,
+    outermost_reductions,
     substitute,
+    transform,
     walk,
 )
 from staticgraph.compiler.kernel.indices.index import simplify_index
@@ -75,22 +76,21 @@ class Inlined:
 
     def _read(self, value: Expr) -> Expr:
         """`value` with formulas instead of what was stored."""
-        done: dict[Expr, Expr] = {}
-        for node in walk(value):
-            children = tuple(map(done.__getitem__, node.children))
-            node_now = node if children == node.children else rebuild(node, children)
-            if isinstance(node_now, Load) and node_now.buffer in self._formulas:
-                formula = self._formulas[node_now.buffer]
-                places = zip(formula.at, node_now.at, strict=True)
-                at: dict[Expr, Expr] = {i: e for i, e in places if isinstance(i, Index)}
-                node_now = simplify_index(substitute(formula.value, at))
-            done[node] = node_now
-        return done[value]
+
+        def change(node: Expr) -> Expr:
+            if not (isinstance(node, Load) and node.buffer in self._formulas):
+                return node
+            formula = self._formulas[node.buffer]
+            places = zip(formula.at, node.at, strict=True)
+            at: dict[Expr, Expr] = {i: e for i, e in places if isinstance(i, Index)}
+            return simplify_index(substitute(formula.value, at))
+
+        return transform(value, change)
 
     def _sum(self, value: Expr) -> Expr:
         """The same where the rows are the first axes of the reductions."""
         table: dict[Expr, Expr] = {}
-        for reduce in outermost(value):
+        for reduce in outermost_reductions(value):
             there: dict[Expr, Expr] = dict(zip(self.rows, reduce.axes, strict=False))
             formulas, self._formulas = (
                 self._formulas,
@@ -103,19 +103,13 @@ class Inlined:
     def _numbered(self, value: Expr) -> Expr:
         """`value` with reductions that are the same for the whole row computed before."""
         table: dict[Expr, Expr] = {}
-        for reduce in outermost(value):
+        for reduce in outermost_reductions(value):
             if free_indices(reduce) <= set(self.rows):
                 name = next(n for k in itertools.count() if (n := f"number{k}") not in self.buffers)
                 self.buffers[name] = Buffer(reduce.dtype, (), written=True, local=True)
                 self.nests.append(Nest(self.rows, (Store(name, (), reduce),)))
                 table[reduce] = Load(name, (), reduce.dtype)
         return substitute(value, table)
-
-
-def outermost(value: Expr) -> list[Reduce]:
-    """The reductions in `value` that are not part of another one."""
-    inner = {e for r in walk(value) if isinstance(r, Reduce) for e in walk(r.value)}
-    return [e for e in walk(value) if isinstance(e, Reduce) and e not in inner]
 
 
 def _plain(formula: Store, changed: set[str]) -> bool:

@@ -94,7 +94,7 @@ class RowProgram:
         return next(sweep for sweep in self.sweeps if sweep.columns == columns)
 
 
-def row_program(kernel: Kernel, depth: int | None = None) -> RowProgram | None:
+def row_program(kernel: Kernel, depth: int | None) -> RowProgram | None:
     """`kernel`, as `place` made it, as a program for each row; None if it has another form.
 
     So many outermost loops, if that is known, are over rows; otherwise those are with nothing between them.

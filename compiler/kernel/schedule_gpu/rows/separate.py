@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, rebuild, substitute, walk
+from staticgraph.compiler.kernel.expr import (
+    Expr,
+    Index,
+    Load,
+    Reduce,
+    outermost_reductions,
+    substitute,
+    transform,
+    walk,
+)
 from staticgraph.compiler.kernel.lower_reductions import Nest
-from staticgraph.compiler.kernel.schedule_gpu.rows.inlined import outermost
 from staticgraph.compiler.kernel.stmt import Buffer, expressions
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -31,14 +39,13 @@ def separate(
 
     def row(expr: Expr, at: Sequence[Index]) -> Expr:
         """`expr` in the row `at`."""
-        done: dict[Expr, Expr] = {}
-        for node in walk(expr):
-            children = tuple(map(done.__getitem__, node.children))
+
+        def change(node: Expr) -> Expr:
             if isinstance(node, Load) and node.buffer in local:
-                done[node] = Load(node.buffer, (*at, *children), node.dtype)
-            else:
-                done[node] = node if children == node.children else rebuild(node, children)
-        return done[expr]
+                return Load(node.buffer, (*at, *node.at), node.dtype)
+            return node
+
+        return transform(expr, change)
 
     def in_row(nest: Nest) -> Nest:
         at = nest.domain[: len(rows)]
@@ -48,7 +55,7 @@ def separate(
         )
 
     def over_rows(value: Expr) -> Expr:
-        at = {e: e.axes[: len(rows)] for e in outermost(value)}
+        at = {e: e.axes[: len(rows)] for e in outermost_reductions(value)}
         return substitute(value, {e: Reduce(e.axes, e.combine, row(e.value, at[e])) for e in at})
 
     return Separate(
@@ -71,7 +78,7 @@ def merged(nests: Iterable[Nest]) -> list[Nest]:
 
 
 def _alike(one: Nest, other: Nest) -> bool:
-    found = [e for s in (*one.stores, *other.stores) for e in outermost(s.value)]
+    found = [e for s in (*one.stores, *other.stores) for e in outermost_reductions(s.value)]
     extents = {tuple(a.extent for a in e.axes) for e in found}
     stored = {s.buffer for s in one.stores}
     touched = {s.buffer for s in other.stores}

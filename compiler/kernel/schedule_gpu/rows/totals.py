@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import field, replace
 
-from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, free_indices, substitute
+from staticgraph.compiler.kernel.expr import (
+    Expr,
+    Index,
+    Load,
+    Reduce,
+    free_indices,
+    outermost_reductions,
+    substitute,
+)
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing
-from staticgraph.compiler.kernel.schedule_gpu.rows.inlined import outermost
 from staticgraph.compiler.kernel.schedule_gpu.rows.parts import RowPart, part_rows
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass
@@ -52,17 +56,9 @@ class RowSums:
         return made
 
     def _add(self, nest: Nest) -> None:
-        names = (f"c{n}" for n in itertools.count())
-        columns: dict[Expr, Expr] = {
-            i: Index(next(names), i.extent) if not same(i.extent, 1) else Const(0, int64) for i in nest.domain
-        }
-        stores = tuple(
-            Store(s.buffer, tuple(substitute(a, columns) for a in s.at), substitute(s.value, columns))
-            for s in nest.stores
-        )
-        domain = tuple(i for i in columns.values() if isinstance(i, Index))
-        found = [e for s in stores for e in outermost(s.value)]
-        self._ends.append((Nest(domain, stores), {e: self._total(e, domain) for e in found}))
+        own = nest.renamed("c")
+        found = [e for s in own.stores for e in outermost_reductions(s.value)]
+        self._ends.append((own, {e: self._total(e, own.domain) for e in found}))
 
     def _total(self, reduce: Reduce, domain: tuple[Index, ...]) -> _Total:
         needed = free_indices(reduce)

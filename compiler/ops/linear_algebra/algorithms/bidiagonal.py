@@ -56,7 +56,7 @@ def singular_values(
     scratch |= {both.name: both.buffer(local)} | made.reduction.v.buffers("last")
     strip = fresh.index("strip", 2 * count)
     reflectors = made.reduction.reflectors(strip // count)
-    unit = reflectors.unit_reflected(both, strip, strip % count, "last", adjoint=True)
+    unit = reflectors.unit_reflected(both, strip, strip % count, adjoint=True)
     put_left, put_right = put_vectors
     return (
         *made.body,
@@ -128,21 +128,11 @@ class _Reduction:
 
     def _column(self, j: Index, strip: Expr, c: Expr) -> Loop:
         """Column `j` as it is by now, from the diagonal on."""
-        panel = self.panel
-
-        def current(i: Expr, t: Index, lane: Index) -> Body:
-            total = self.fresh.local("total", self.dtype)
-
-            def term(k: Index) -> Body:
-                return (Update(total, total - self.down(k, i) * panel.right(k, j)),)
-
-            return (
-                Let(total, self.a.at(strip, i, c)),
-                panel.terms(2 * c, term),
-                Store("line", (i,), total),
-            )
-
-        return panel.along(strip, current)
+        return self.panel.less(
+            strip, 2 * c, lambda i, t, lane: self.a.at(strip, i, c),
+            lambda i, k: self.down(k, i) * self.panel.right(k, j),
+            lambda i, total: Store("line", (i,), total),
+        )
 
     def _reflect_column(self, j: Index, strip: Expr, c: Expr) -> Body:
         """Make v, and keep it in L and a column of the strips of `v`."""
@@ -170,22 +160,18 @@ class _Reduction:
         panel = self.panel
         tau = self.fresh.local("tau", self.dtype)
 
-        def current(i: Expr, t: Index, lane: Index) -> Body:
-            total = self.fresh.local("total", self.dtype)
-
-            def term(k: Index) -> Body:
-                return (Update(total, total - panel.right(k, i) * panel.dot(k)),)
-
-            return (
-                Let(total, panel.product(i)),
-                panel.terms(2 * c, term),
-                panel.put_right(2 * c, i, scalar.select(i > j, total * scalar.conjugate(tau), panel.zero)),
-            )
+        def put(i: Expr, total: Expr) -> Store:
+            value = scalar.select(i > j, total * scalar.conjugate(tau), panel.zero)
+            return panel.put_right(2 * c, i, value)
 
         return (
             Let(tau, panel.tau),
             panel.dots(strip, lambda i: scalar.conjugate(self.down(2 * c, i))),
-            panel.along(strip, current),
+            panel.less(
+                strip, 2 * c, lambda i, t, lane: panel.product(i),
+                lambda i, k: panel.right(k, i) * panel.dot(k),
+                put,
+            ),
             *self.v.triangle_column(strip, c, tau, lambda r: scalar.conjugate(panel.dot(2 * r))),
         )
 
@@ -194,20 +180,11 @@ class _Reduction:
     def _row(self, j: Index, strip: Expr, c: Expr) -> Loop:
         """The adjoint of row `j` as it is by now, behind the diagonal."""
         panel = self.panel
-
-        def current(i: Expr, t: Index, lane: Index) -> Body:
-            total = self.fresh.local("total", self.dtype)
-
-            def term(k: Index) -> Body:
-                return (Update(total, total - panel.left(j, k) * panel.right(k, i)),)
-
-            return (
-                Let(total, self.a.at(t, j, lane)),
-                panel.terms(2 * c + 1, term),
-                Store("line", (i,), scalar.conjugate(total)),
-            )
-
-        return panel.along(strip, current)
+        return panel.less(
+            strip, 2 * c + 1, lambda i, t, lane: self.a.at(t, j, lane),
+            lambda i, k: panel.left(j, k) * panel.right(k, i),
+            lambda i, total: Store("line", (i,), scalar.conjugate(total)),
+        )
 
     def _reflect_row(self, j: Index, strip: Expr, c: Expr) -> Body:
         """Make u, and keep it in R and a column of the strips of `u`."""
@@ -284,22 +261,14 @@ class _Reduction:
 
             return (self.a.lanes(lanes), *self._summed(k, "row_dots", k))
 
-        def current(i: Expr, t: Index, lane: Index) -> Body:
-            total = fresh.local("total", self.dtype)
-
-            def term(k: Index) -> Body:
-                return (Update(total, total - self.down(k, i) * dot(k)),)
-
-            return (
-                Let(total, panel.product(i)),
-                panel.terms(2 * c + 1, term),
-                Store("down", (2 * c + 1, i), scalar.select(i > j, total * tau, panel.zero)),
-            )
-
         return (
             Let(tau, panel.tau),
             panel.terms(2 * c + 1, dots),
-            panel.along(strip, current),
+            panel.less(
+                strip, 2 * c + 1, lambda i, t, lane: panel.product(i),
+                lambda i, k: self.down(k, i) * dot(k),
+                lambda i, total: Store("down", (2 * c + 1, i), scalar.select(i > j, total * tau, panel.zero)),
+            ),
             self._from(strip, lambda i: (panel.put_left(i, 2 * c + 1, self.down(2 * c + 1, i)),)),
             *self.u.triangle_column(strip, c, tau, lambda r: dot(2 * r + 1)),
         )

@@ -171,7 +171,7 @@ class BlockReflectors:
 
         return (x.lanes(lanes),)
 
-    def unit_reflected(self, q: Strips, place: Expr | int, strip: Expr, user: str, adjoint: bool) -> Body:
+    def unit_reflected(self, q: Strips, place: Expr | int, strip: Expr, adjoint: bool) -> Body:
         """Fill the strip of `q` at `place` with one of the product of all reflections, or of its adjoint."""
         block = self.block
 
@@ -184,12 +184,12 @@ class BlockReflectors:
 
         def reflected(number: Index) -> Body:
             if adjoint:
-                return self.reflected(q, place, number, user, adjoint=True)
+                return self.reflected(q, place, number, "last", adjoint=True)
             s = (self.most - 1) - number
             wanted = s < strip + 1
             if not same(self.most, self.blocks):
                 wanted = wanted & (s < self.blocks)
-            return (If(wanted, self.reflected(q, place, s, user, adjoint=False)),)
+            return (If(wanted, self.reflected(q, place, s, "last", adjoint=False)),)
 
         return self.fresh.each(q.height, unit), self.fresh.each(self.most, reflected, "number")
 

@@ -87,6 +87,19 @@ class Panel:
 
         return self.strips_from(strip, self.a.count, of_strip)
 
+    def less(
+        self, strip: Expr, stop: Expr, start: Callable[[Expr, Index, Index], Expr],
+        term: Callable[[Expr, Index], Expr], put: Callable[[Expr, Expr], Store],
+    ) -> Loop:
+        """Put `start`, less the terms from the first to the one before `stop`, for each place of a line."""
+
+        def current(i: Expr, t: Index, lane: Index) -> Body:
+            total = self.fresh.local("total", self.dtype)
+            terms = self.terms(stop, lambda k: (Update(total, total - term(i, k)),))
+            return Let(total, start(i, t, lane)), terms, put(i, total)
+
+        return self.along(strip, current)
+
     def reflection(
         self, at: Expr, strip: Expr, wide: DType, put: Callable[[Expr, Expr], Store]
     ) -> tuple[Householder, Body]:

@@ -74,7 +74,7 @@ class _Reflections:
         q_strip = self.fresh.index("strip", -(-self.width // self.block))
 
         def write_q(strip: Index) -> Body:
-            reflected = self.v.unit_reflected(self.q, 0, strip, "last", adjoint=False)
+            reflected = self.v.unit_reflected(self.q, 0, strip, adjoint=False)
             put = self.q.columns_of(strip, lambda i, lane, column: put_q(i, column, self.q.at(0, i, lane)))
             return (*reflected, *put)
 

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.dtypes import bool_, complex128, float64, int64
 from staticgraph.compiler.graph.sizes import proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
-from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Store, Update, While
+from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Store, Update, While
 from staticgraph.compiler.ops.statements.strips import (
     Body,
     Element,
@@ -43,44 +43,26 @@ def square_root(n: int, matrix: Element, put: Put) -> tuple[Body, Scratch]:
         def row(number: Index) -> Body:
             i = j - 1 - number
             rest, value = fresh.local("rest", complex128), fresh.local("value", complex128)
-
-            def term(k: Index) -> Body:
-                return (Update(rest, rest - root[i, k] * root[k, j]),)
-
             quotient = rest / (root[i, i] + root[j, j])
             none = scalar.eq(scalar.real(rest), 0.0) & scalar.eq(scalar.imag(rest), 0.0)
             return (
                 Let(rest, form.t[i, j]),
-                fresh.between(i + 1, j, n, term, "k"),
+                fresh.between(i + 1, j, n, lambda k: (Update(rest, rest - root[i, k] * root[k, j]),), "k"),
                 Let(value, scalar.select(none, zero, quotient)),  # there may be no root
                 root.put(i, j, value),
             )
 
-        def below(i: Index) -> Body:
-            return (root.put(i, j, zero),)
-
         return (
             root.put(j, j, scalar.sqrt(form.t[j, j])),
             fresh.between(0, j, n, row, "row"),
-            fresh.between(j + 1, whole(n), n, below, "below"),
+            fresh.between(j + 1, whole(n), n, lambda i: (root.put(i, j, zero),), "below"),
         )
-
-    def write(i: Index) -> Body:
-        def store(j: Index) -> Body:
-            sum_ = fresh.local("sum", complex128)
-
-            def term(k: Index) -> Body:
-                return (Update(sum_, sum_ + scalar.conjugate(form.p[k, i]) * product[k, j]),)
-
-            return Let(sum_, zero), fresh.each(n, term, "k"), put(i, j, sum_)
-
-        return (fresh.each(n, store, "j"),)
 
     body = (
         *form.made(matrix),
         fresh.each(n, column, "column"),
         *product.product(root.at, form.p.at, n),
-        fresh.each(n, write, "i"),
+        form.adjoint_times(product, put),
     )
     return body, {**form.scratch, **root.scratch, **product.scratch}
 
@@ -100,35 +82,19 @@ def sylvester_solution(m: int, n: int, a: Element, b: Element, c: Element, put: 
         def row(number: Index) -> Body:
             i = m - 1 - number
             rest, divisor = fresh.local("rest", complex128), fresh.local("divisor", complex128)
-
-            def before(k: Index) -> Body:
-                return (Update(rest, rest - y[i, k] * right.t[k, j]),)
-
-            def below(k: Index) -> Body:
-                return (Update(rest, rest - left.t[i, k] * y[k, j]),)
-
             small = size_of_pivot(divisor) <= least
             usable = scalar.select(small, Const(1.0, complex128), divisor)
             return (
                 Let(rest, y[i, j]),
                 Let(divisor, left.t[i, i] + right.t[j, j]),
-                fresh.between(0, j, n, before, "k"),
-                fresh.between(i + 1, whole(m), m, below, "k"),
+                fresh.between(0, j, n, lambda k: (Update(rest, rest - y[i, k] * right.t[k, j]),), "k"),
+                fresh.between(
+                    i + 1, whole(m), m, lambda k: (Update(rest, rest - left.t[i, k] * y[k, j]),), "k"
+                ),
                 y.put(i, j, scalar.select(small, zero, rest / usable)),
             )
 
         return (fresh.each(m, row, "row"),)
-
-    def write(i: Index) -> Body:
-        def store(j: Index) -> Body:
-            sum_ = fresh.local("sum", complex128)
-
-            def term(k: Index) -> Body:
-                return (Update(sum_, sum_ + scalar.conjugate(left.p[k, i]) * half[k, j]),)
-
-            return Let(sum_, zero), fresh.each(m, term, "k"), put(i, j, sum_)
-
-        return (fresh.each(n, store, "j"),)
 
     body = (
         *left.made(a),
@@ -138,7 +104,7 @@ def sylvester_solution(m: int, n: int, a: Element, b: Element, c: Element, put: 
         Let(least, (left.norm + right.norm) * _EPSILON),
         fresh.each(n, column, "column"),
         *half.product(y.at, right.p.at, n),
-        fresh.each(m, write, "i"),
+        left.adjoint_times(half, put),
     )
     return body, {**left.scratch, **right.scratch, **half.scratch, **y.scratch}
 
@@ -198,6 +164,23 @@ class SchurForm:
     def scratch(self) -> Scratch:
         """The scratch memory."""
         return {**self.t.scratch, **self.p.scratch}
+
+    def adjoint_times(self, x: Square, put: Put) -> Loop:
+        """Store the adjoint of `p` times a matrix."""
+
+        def row(i: Index) -> Body:
+            def store(j: Index) -> Body:
+                total = self.fresh.local("sum", complex128)
+
+                def term(k: Index) -> Body:
+                    return (Update(total, total + scalar.conjugate(self.p[k, i]) * x[k, j]),)
+
+                zero = Const(0.0, complex128)
+                return Let(total, zero), self.fresh.each(self.n, term, "k"), put(i, j, total)
+
+            return (self.fresh.each(x.columns, store, "j"),)
+
+        return self.fresh.each(self.n, row, "i")
 
     def made(self, matrix: Element) -> Body:
         """Make the form of a matrix. NaN makes NaN."""

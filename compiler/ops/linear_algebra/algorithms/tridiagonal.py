@@ -58,7 +58,7 @@ def symmetric_eigenvalues(
     _, count = sweeps.padded(made.a.count)
     q = Strips("q", n, n, dtype, made.fresh, count=count)
     strip = made.fresh.index("strip", count)
-    unit = v.unit_reflected(q, strip, strip, "last", adjoint=True)
+    unit = v.unit_reflected(q, strip, strip, adjoint=True)
     return (
         *made.body,
         *sweeps.finished([Loop(strip, unit, LoopKind.PARALLEL)], lambda: rotated(sweeps, q, 1)),
@@ -101,20 +101,11 @@ class _Reduction:
     def _row(self, j: Index, strip: Expr, c: Expr) -> Loop:
         """Column `j` as it is by now, from the diagonal on: it is the adjoint of a row."""
         panel = self.panel
-
-        def current(column: Expr, t: Index, lane: Index) -> Body:
-            total = self.fresh.local("total", self.dtype)
-
-            def term(k: Index) -> Body:
-                return (Update(total, total - panel.left(j, k) * panel.right(k, column)),)
-
-            return (
-                Let(total, self.a.at(t, j, lane)),
-                panel.terms(2 * c, term),
-                Store("line", (column,), scalar.conjugate(total)),
-            )
-
-        return panel.along(strip, current)
+        return panel.less(
+            strip, 2 * c, lambda i, t, lane: self.a.at(t, j, lane),
+            lambda i, k: panel.left(j, k) * panel.right(k, i),
+            lambda i, total: Store("line", (i,), scalar.conjugate(total)),
+        )
 
     def _reflection(self, j: Index, strip: Expr, c: Expr) -> Body:
         """Make v, and keep it in L, R and the column of the matrix."""
@@ -150,19 +141,6 @@ class _Reduction:
         def conjugate_v(i: Expr) -> Load:
             return panel.right(2 * c + 1, i)
 
-        def current(i: Expr, t: Index, lane: Index) -> Body:
-            total = fresh.local("total", dtype)
-
-            def term(k: Index) -> Body:
-                # What stands for V in L is W in R, and the other way round.
-                return (Update(total, total - panel.right(k, i) * panel.dot(k)),)
-
-            return (
-                Let(total, panel.product(i)),
-                panel.terms(2 * c, term),
-                Store("product", (i,), scalar.select(i > j, total * scalar.conjugate(tau), panel.zero)),
-            )
-
         def along(i: Expr, t: Index, lane: Index) -> Body:
             return (Update(inner, inner + panel.product(i) * self._v(c, i), "add"),)
 
@@ -175,7 +153,14 @@ class _Reduction:
         return (
             Let(tau, panel.tau),
             panel.dots(strip, conjugate_v),
-            panel.along(strip, current),
+            panel.less(
+                strip, 2 * c, lambda i, t, lane: panel.product(i),
+                # What stands for V in L is W in R, and the other way round.
+                lambda i, k: panel.right(k, i) * panel.dot(k),
+                lambda i, total: Store(
+                    "product", (i,), scalar.select(i > j, total * scalar.conjugate(tau), panel.zero)
+                ),
+            ),
             Let(inner, panel.zero),
             panel.along(strip, along),
             Let(half, in_field(parts(tau * inner)[0] * 0.5, dtype)),

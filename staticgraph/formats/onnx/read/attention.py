@@ -27,7 +27,7 @@ def _together(x: Tensor) -> Tensor:
 
 
 def _repeated(x: Tensor, times: int) -> Tensor:
-    """Each head as often as there are queries for it."""
+    """Repeat each head as often as there are queries for it."""
     if times == 1:
         return x
     batch, heads, length, size = sizes(x)
@@ -208,7 +208,7 @@ def _rotary_embedding(
 def _causal_conv(
     node: Node, x: Tensor, w: Tensor, bias: Tensor | None = None, past: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Each channel convolved with what came before; the last inputs are kept for the next step."""
+    """Convolve each channel with what came before; the last inputs are kept for the next step."""
     channels, _, taps = node.sizes(w)
     if past is None:
         whole = ops.pad(x, paddings=((0, 0), (0, 0), (taps - 1, 0)))

@@ -89,7 +89,7 @@ def _conv_transpose(node: Node, x: Tensor, w: Tensor, bias: Tensor | None = None
 
 
 def _spread(node: Node, x: Tensor, w: Tensor, extra: int) -> Tensor:
-    """Each element laid out as a multiple of the filter; `extra` axes were put before the space."""
+    """Lay each element out as a multiple of the filter; `extra` axes were put before the space."""
     first = [1] * extra
     taps = node.sizes(w)[2:]
     rank = len(taps)

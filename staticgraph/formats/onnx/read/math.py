@@ -109,7 +109,7 @@ def _cast_like(node: Node, x: Tensor, like: Tensor) -> Tensor:
 
 
 def converted(x: Tensor, dtype: DType) -> Tensor:
-    """`x` as another type; text is read as numbers, and numbers are written as text."""
+    """Convert `x` to another type; text is read as numbers, and numbers are written as text."""
     if x.dtype.kind == "string" and dtype.kind != "string":
         return cast(ops.string_to_number(x, out_type=float64), dtype)
     if dtype.kind == "string" and x.dtype.kind != "string":

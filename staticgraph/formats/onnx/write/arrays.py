@@ -25,7 +25,7 @@ without(
 without(
     "the compiler makes it of other ops, and graphs do not have it",
     "absent_numbers conv_spread conv_windows distinct_numbers grouped_positions max_pool_number top_values "
-    "true_positions",
+    "tile_transform true_positions",
 )
 
 
@@ -156,7 +156,7 @@ def _gather(use: Use, params: Held, indices: Held, axis: Any, batch_dims: int) -
 
 
 def _indices(indices: Held) -> Any:
-    """Indices as most of ONNX's operators want them."""
+    """Cast indices to a type that most of ONNX's operators take."""
     return ops.cast(indices, dtype=int64)
 
 

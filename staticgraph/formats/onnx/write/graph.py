@@ -38,7 +38,7 @@ class Writer(Builder):
         return self.apply(op, *operands(op, values, Held, self.convert))
 
     def convert(self, value: Any, dtype: DType | None = None) -> Held:
-        """`value` as a value of this file, of a type if it is a number, or a size."""
+        """Return the value of this file that `value` stands for; a number gets the type, as a size does."""
         if isinstance(value, Size) and dtype is not None:
             return self.cast(value, dtype)
         return value if isinstance(value, Held) else self.constant(value, dtype)

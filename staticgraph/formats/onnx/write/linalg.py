@@ -26,7 +26,7 @@ without(
 
 
 def _turned(x: Held) -> Any:
-    """With the last two axes exchanged."""
+    """Exchange the last two axes."""
     return ops.transpose(x, perm=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
 
 

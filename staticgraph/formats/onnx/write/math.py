@@ -233,7 +233,7 @@ RULES["invert"] = _bits("BitwiseNot", "Not")
 
 
 def _shifted(use: Use, x: Held, y: Held, direction: str) -> Any:
-    """Of the bits as an unsigned number, by what `y` is within the width of the type."""
+    """Shift the bits of an unsigned number by `y`, at most by the width of the type."""
     dtype, unsigned = x.dtype, UNSIGNED[x.dtype.size]
     by = ops.cast(ops.minimum(ops.maximum(y, 0), dtype.size * 8 - 1), dtype=unsigned)
     type = TensorType(unsigned, use.type.shape)

@@ -26,7 +26,7 @@ def _channels_first(rank: int, data_format: str) -> Order:
 
 
 def _space(values: Sequence[Any], data_format: str) -> list[Any]:
-    """Of one value per axis those of the spatial axes."""
+    """Values of the spatial axes, of one value per axis."""
     return list(values[2:] if data_format.startswith("NC") else values[1:-1])
 
 

@@ -12,6 +12,7 @@ from staticgraph.formats.onnx.write.value import Held
 
 without("ONNX has no truncated normal distribution", "truncated_normal")
 without("ONNX has no gamma and no Poisson distribution", "random_gamma random_poisson")
+without("ONNX draws no boxes", "sample_distorted_bounding_box")
 without(
     "ONNX draws no classes that differ from each other",
     "log_uniform_candidate_sampler uniform_candidate_sampler fixed_unigram_candidate_sampler "

@@ -51,8 +51,11 @@ def _reduction(use: Use, x: Held, axis: Any, keepdims: bool) -> Any:
 
 @writes("reduce_all", "reduce_any", keeps_order=True)
 def _truths(use: Use, x: Held, axis: Any, keepdims: bool) -> Any:
-    operator = "ReduceMin" if use.op.name == "reduce_all" else "ReduceMax"
-    return use.writer.cast(_reduced(use, operator, use.writer.cast(x, int32), axis, keepdims), bool_)
+    """Extremes of 0 and 1. The largest of no numbers is negative, and `any` of nothing is false."""
+    numbers = use.writer.cast(x, int32)
+    if use.op.name == "reduce_all":
+        return use.writer.cast(_reduced(use, "ReduceMin", numbers, axis, keepdims), bool_)
+    return ops.greater(_reduced(use, "ReduceMax", numbers, axis, keepdims), use.constant(0, int32))
 
 
 @writes("cumsum")

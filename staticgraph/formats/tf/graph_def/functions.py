@@ -67,7 +67,7 @@ class _Names:
     def node(self, node: NodeDef, attrs: Mapping[str, AttrValue]) -> NodeDef:
         made = NodeDef.FromString(node.SerializeToString())
         made.name = f"{self._scope}/{node.name}"
-        made.input[:] = [_text(self.edge(text)) for text in node.input]
+        made.input[:] = [str(self.edge(text)) for text in node.input]
         for key, value in node.attr.items():
             if value.WhichOneof("value") == "placeholder":
                 if value.placeholder not in attrs:
@@ -116,7 +116,3 @@ class _Names:
                 count = len(node.attr[argument.type_list].list.type) if argument.type_list in node.attr else 0
             found.append((argument.name, count))
         return found
-
-
-def _text(each: Edge) -> str:
-    return f"^{each.node}" if each.is_control else f"{each.node}:{each.index}"

@@ -151,7 +151,7 @@ class _Import:
         self.regions.finish()
         unused = [key for key in self.mapped if key not in self.used]
         if unused:
-            names = ", ".join(sorted(_text(key) for key in unused))
+            names = ", ".join(sorted(map(str, unused)))
             raise GraphDefError(f"Attempted to map inputs that were not found in graph_def: [{names}]")
         return None if return_elements is None else [self._element(each) for each in return_elements]
 
@@ -392,10 +392,6 @@ def _key(key: Any) -> Edge:
     if not isinstance(text, str):
         raise misuse(TypeError, _INPUT_MAP)
     return edge(text)
-
-
-def _text(key: Edge) -> str:
-    return f"^{key.node}" if key.is_control else f"{key.node}:{key.index}"
 
 
 def _gradients(node: NodeDef) -> dict[str, str]:

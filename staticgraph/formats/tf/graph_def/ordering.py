@@ -23,6 +23,9 @@ class Edge:
     def is_control(self) -> bool:
         return self.index < 0
 
+    def __str__(self) -> str:
+        return f"^{self.node}" if self.is_control else f"{self.node}:{self.index}"
+
 
 def edge(text: str) -> Edge:
     """Parse an input: `node`, `node:1` or `^node`. Raises ValueError for anything else."""

@@ -12,10 +12,10 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building.framework import checked
-from staticgraph.building.inputs import decided
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import normalize_axis
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.layers import BatchNormalization
 from staticgraph.nn.normalization import standardized
 from staticgraph.state.initializers import (
@@ -389,7 +389,7 @@ def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -
 
 
 def repeat(inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The same layer `repetitions` times, in the scopes `scope/scope_1`, `scope/scope_2` and so on."""
+    """Apply a layer `repetitions` times, in the scopes `scope/scope_1`, `scope/scope_2` and so on."""
     scope = kwargs.pop("scope", None)
     name = scope or _name_of(layer)
     with sg.variable_scope(scope, "Repeat", [inputs]):

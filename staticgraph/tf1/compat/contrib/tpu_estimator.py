@@ -59,7 +59,7 @@ class TPUEstimatorSpec(NamedTuple):
     prediction_hooks: Any = None
 
     def as_estimator_spec(self) -> EstimatorSpec:
-        """The same as an `EstimatorSpec`."""
+        """Return the `EstimatorSpec` of the same fields."""
         beside = [] if self.host_call is None else [_Beside(_applied(self.host_call))]
         return EstimatorSpec(
             self.mode,

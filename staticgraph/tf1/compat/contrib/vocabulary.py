@@ -189,7 +189,7 @@ class ByteProcessor:
         self.max_document_length = max_document_length
 
     def fit(self, x: Any) -> None:
-        """Nothing: bytes need no vocabulary."""
+        """Do nothing: bytes need no vocabulary."""
 
     def fit_transform(self, x: Iterable[str | bytes]) -> Iterator[np.ndarray]:
         """`transform`."""

@@ -27,7 +27,7 @@ class CudnnCompatibleGRUCell(GRUCell):
     def build(self, input_shape: sg.TensorShape) -> None:
         units, features = self._num_units, known_size(input_shape, -1, self.name)
         start: Any = self._kernel_initializer
-        ones, zeros = (Constant(value, dtype=self.dtype) for value in (1.0, 0.0))
+        ones, zeros = (Constant(value) for value in (1.0, 0.0))
         self._gate_kernel = self.add_weight("gates/kernel", [features + units, 2 * units], initializer=start)
         self._gate_bias = self.add_weight("gates/bias", [2 * units], initializer=ones)
         of_input, of_state = "candidate/input_projection", "candidate/hidden_projection"

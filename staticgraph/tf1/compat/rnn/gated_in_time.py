@@ -7,13 +7,13 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.nn.rnn_cell import LSTMStateTuple
-from staticgraph.nn.rnn_cell.base import OfUnits
+from staticgraph.nn.rnn_cell.lstm import OfMemory
 from staticgraph.tf1.compat.rnn.recurrent_linear import linear
 
 __all__ = ["PhasedLSTMCell"]
 
 
-class PhasedLSTMCell(OfUnits):
+class PhasedLSTMCell(OfMemory):
     """A long short-term memory whose units change while their oscillation is open (Neil et al. 2016).
 
     Its inputs are a pair: the times [batch, 1], and the inputs [batch, features].
@@ -44,10 +44,6 @@ class PhasedLSTMCell(OfUnits):
         self._num_units, self._use_peepholes, self._leak = num_units, use_peepholes, leak
         self._ratio_on, self._trainable_ratio_on = ratio_on, trainable_ratio_on
         self._bounds = math.log(period_init_min), math.log(period_init_max)
-
-    @property
-    def state_size(self) -> LSTMStateTuple:
-        return LSTMStateTuple(self._num_units, self._num_units)
 
     def call(self, inputs: Any, state: Any) -> tuple[sg.Tensor, LSTMStateTuple]:
         (time, x), (before, h) = inputs, state

@@ -7,6 +7,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.nn.rnn_cell import LSTMStateTuple
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, OfUnits
+from staticgraph.nn.rnn_cell.lstm import OfMemory
 from staticgraph.state.initializers import Ones, Zeros
 from staticgraph.state.layer import known_size
 
@@ -97,7 +98,7 @@ class IndyGRUCell(_Independent):
         return output, output
 
 
-class IndyLSTMCell(_Independent):
+class IndyLSTMCell(OfMemory, _Independent):
     """A long short-term memory in which each unit sees its own output only (Gonnet and Deselaers 2019)."""
 
     def __init__(
@@ -113,10 +114,6 @@ class IndyLSTMCell(_Independent):
     ) -> None:
         super().__init__(num_units, activation, reuse, kernel_initializer, bias_initializer, name, dtype)
         self._forget_bias = forget_bias
-
-    @property
-    def state_size(self) -> LSTMStateTuple:
-        return LSTMStateTuple(self._num_units, self._num_units)
 
     def build(self, input_shape: Any) -> None:
         self._weights_of = self._gates(input_shape, 4, "kernel_w", "kernel_u", "bias", Zeros)

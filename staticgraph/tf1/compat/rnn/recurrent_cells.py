@@ -9,6 +9,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.nn.rnn_cell import GRUCell, LSTMCell, LSTMStateTuple
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, OfUnits
+from staticgraph.nn.rnn_cell.lstm import OfMemory
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.compat.rnn.recurrent_linear import linear, normalized
@@ -87,7 +88,7 @@ class GRUBlockCellV2(GRUBlockCell):
     _candidate_names = GRUCell._candidate_names
 
 
-class LayerNormBasicLSTMCell(_Sized):
+class LayerNormBasicLSTMCell(OfMemory, _Sized):
     """A long short-term memory with layer normalisation of the gates and of the memory, and dropout of the
     candidate. `input_size` is not used.
     """
@@ -110,10 +111,6 @@ class LayerNormBasicLSTMCell(_Sized):
         self._layer_norm, self._norm = layer_norm, (norm_gain, norm_shift)
         self._keep_prob, self._seed = dropout_keep_prob, dropout_prob_seed
 
-    @property
-    def state_size(self) -> LSTMStateTuple:
-        return LSTMStateTuple(self._num_units, self._num_units)
-
     def call(self, inputs: sg.Tensor, state: Any) -> tuple[sg.Tensor, LSTMStateTuple]:
         c, h = state
         both = sg.concat([inputs, h], 1)
@@ -135,7 +132,7 @@ class LayerNormBasicLSTMCell(_Sized):
         return h, LSTMStateTuple(c, h)
 
 
-class CoupledInputForgetGateLSTMCell(_Sized):
+class CoupledInputForgetGateLSTMCell(OfMemory, _Sized):
     """A long short-term memory whose input gate is 1 minus the forget gate. Shards are not used."""
 
     def __init__(
@@ -160,15 +157,6 @@ class CoupledInputForgetGateLSTMCell(_Sized):
         self._num_proj, self._proj_clip = num_proj, proj_clip
         self._state_is_tuple = state_is_tuple
         self._layer_norm, self._norm = layer_norm, (norm_gain, norm_shift)
-
-    @property
-    def state_size(self) -> Any:
-        sizes = LSTMStateTuple(self._num_units, self.output_size)
-        return sizes if self._state_is_tuple else sum(sizes)
-
-    @property
-    def output_size(self) -> int:
-        return self._num_proj or self._num_units
 
     def call(self, inputs: sg.Tensor, state: Any) -> tuple[sg.Tensor, Any]:
         units, dtype = self._num_units, inputs.dtype
@@ -251,7 +239,7 @@ class IntersectionRNNCell(_Sized):
         return in_depth * inputs + (1.0 - in_depth) * self._y_activation(output), state
 
 
-class NASCell(LayerRNNCell):
+class NASCell(OfMemory, LayerRNNCell):
     """A cell that was found by search: eight sums and products of inputs and output, combined in a tree."""
 
     def __init__(
@@ -264,14 +252,6 @@ class NASCell(LayerRNNCell):
     ) -> None:
         super().__init__(_reuse=reuse, **kwargs)
         self._num_units, self._num_proj, self._use_bias = num_units, num_proj, use_bias
-
-    @property
-    def state_size(self) -> LSTMStateTuple:
-        return LSTMStateTuple(self._num_units, self.output_size)
-
-    @property
-    def output_size(self) -> int:
-        return self._num_proj or self._num_units
 
     def build(self, input_shape: sg.TensorShape) -> None:
         width = 8 * self._num_units

@@ -10,12 +10,13 @@ import numpy as np
 from staticgraph import nn
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
-from staticgraph.building.inputs import decided, identity
+from staticgraph.building.inputs import identity
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.checks.arguments import function_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import core
 from staticgraph.layers.adapters import with_weights

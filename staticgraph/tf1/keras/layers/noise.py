@@ -6,8 +6,9 @@ from typing import Any
 
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
-from staticgraph.building.inputs import decided, identity
+from staticgraph.building.inputs import identity
 from staticgraph.compiler.graph.recording.op_count import count_more
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.backend.values import random_normal, random_uniform

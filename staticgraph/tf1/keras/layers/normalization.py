@@ -6,11 +6,11 @@ from typing import Any
 
 from staticgraph.arrays import array_ops
 from staticgraph.building.framework import checked
-from staticgraph.building.inputs import decided
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
 from staticgraph.compiler.graph.shapes import TensorShape, normalize_axes
+from staticgraph.compiler.graph.static_value import decided
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import normalization
 from staticgraph.layers.adapters import with_weights

@@ -64,7 +64,7 @@ class ModelFnOps(NamedTuple):
     scaffold: Any = None
 
     def estimator_spec(self, default_serving_output_alternative_key: str | None = None) -> EstimatorSpec:
-        """The same for `sg.estimator`."""
+        """Return the specification for `sg.estimator`."""
         return EstimatorSpec(
             self.mode,
             self.predictions,

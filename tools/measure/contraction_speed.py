@@ -1,6 +1,6 @@
 """Compare generated contractions with NumPy on one core: matrix products, and convolutions against im2col.
 
-    python tools/contraction_speed.py [matmul | conv] [--target avx2]
+    python tools/measure/contraction_speed.py [matmul | conv] [--target avx2]
 
 With `--target avx2` our side does without AVX-512; set OPENBLAS_CORETYPE=Haswell for NumPy to do the same.
 Both sides run in turns and the best time of each counts, so

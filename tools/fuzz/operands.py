@@ -1,12 +1,12 @@
-"""Runs every op on operands and attributes of every other size: `python tools/audit_operands.py`.
+"""Runs every op on operands and attributes of every other size: `python tools/fuzz/operands.py`.
 
 Each use differs from a sample of the registry in one place (`tests/audit/variants.py`). It is refused with an
 error, or gives what the op means, between pages that nobody may touch and on memory full of a NaN that no
 computation makes. Uses run in child processes, with sizes known while the graph is built, and unknown.
 
-    python tools/audit_operands.py --record FILE              all of it, from where the record ends
-    python tools/audit_operands.py --every 100                one in so many
-    python tools/audit_operands.py --device standin --every 50    on the simulator of a GPU
+    python tools/fuzz/operands.py --record FILE              all of it, from where the record ends
+    python tools/fuzz/operands.py --every 100                one in so many
+    python tools/fuzz/operands.py --device standin --every 50    on the simulator of a GPU
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 

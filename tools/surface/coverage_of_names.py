@@ -1,7 +1,7 @@
 """Coverage of the names of TensorFlow 1 that scripts need.
 
-    python tools/coverage_of_names.py scripts.json names.csv
-    python tools/coverage_of_names.py scripts.json --missing
+    python tools/surface/coverage_of_names.py scripts.json names.csv
+    python tools/surface/coverage_of_names.py scripts.json --missing
 
 `.json`: {"scripts": [{"id": ..., "names": ["nn.relu", ...]}, ...]}, what each script needs; a script
 is covered where none of them is missing. `.csv`: a row for each name, with the columns `name` ("tf.nn.relu"),

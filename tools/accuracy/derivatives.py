@@ -1,4 +1,6 @@
-"""Compares every derivative with differences: `python tools/check_derivatives.py --record derivatives.json`.
+"""Compares every derivative with differences.
+
+    python tools/accuracy/derivatives.py --record derivatives.json
 
 It takes all differentiable ops of the registry, at their samples and at the points that samples avoid, by all
 inputs together and by each alone, the public functions of the golden cases at such points, and those that
@@ -19,7 +21,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from staticgraph.compiler.graph.errors import GraphError  # noqa: E402

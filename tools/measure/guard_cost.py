@@ -1,6 +1,6 @@
 """Cost of looking for NaN in each run: `Session(check_nan=True)`.
 
-    python tools/guard_cost.py [--threads 1] [--batch 50]
+    python tools/measure/guard_cost.py [--threads 1] [--batch 50]
 
 Trains the net of examples/digits_cnn.py on random digits, in a session that looks and in one that does not by
 turns. It prints the kernels and bytes of a step in both, and how their times compare.
@@ -21,7 +21,7 @@ import numpy as np
 
 import staticgraph as sg
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "examples"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "examples"))
 from digits_cnn import build
 
 TURNS, WARM = 500, 20

@@ -1,11 +1,11 @@
-"""Searches for files on which a reader fails: `python tools/fuzz_readers.py READER --runs 1000000`.
+"""Searches for files on which a reader fails: `python tools/fuzz/readers.py READER --runs 1000000`.
 
 atheris (`pip install atheris`) changes the seeds, watches which lines that reaches, and goes on from what
 reaches new ones. The search stops with the file where the reader raises what is none of its errors, takes
 over two seconds, or more memory than four times the file and 64 MB. `READER` is one of
 `tests/fuzz_readers/readers.py`; `all` takes one after the other.
 
-    python tools/fuzz_readers.py all --record tools/results/fuzz_readers.json
+    python tools/fuzz/readers.py all --record tools/results/fuzz_readers.json
 
 goes on with searches that take hours: by turns, those with the fewest runs first, each turn with random
 choices of its own, until each reader has had its runs. The record tells how many there were; --corpus keeps
@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.fuzz_readers.watch import MEMORY  # noqa: E402

@@ -1,8 +1,8 @@
 """Times two checkouts of this project against each other, at the workloads of the benchmark.
 
-    python tools/compare_versions.py OLD                this checkout against the one in the folder OLD
-    python tools/compare_versions.py OLD --work embedding,mlp --pairs 30
-    python tools/compare_versions.py . --set NAME=VALUE     the old one has a setting in its environment
+    python tools/measure/compare_versions.py OLD               this checkout against the one in the folder OLD
+    python tools/measure/compare_versions.py OLD --work embedding,mlp --pairs 30
+    python tools/measure/compare_versions.py . --set NAME=VALUE  the old one has a setting in its environment
 
 Each workload runs in one process per checkout. The two are visited in turns, so that a disturbance of the
 machine meets both, and the ratio of each pair of visits (new over old) is one sample. The interval holds the
@@ -19,12 +19,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from benchmarks.contest import Failed, Worker, prepared
 from benchmarks.peers import OURS, Row
 from benchmarks.progress import Progress
 from benchmarks.workloads import WORKLOADS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def interval(samples: Sequence[float], sure: float = 0.95) -> tuple[float, float]:

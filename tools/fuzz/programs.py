@@ -1,9 +1,9 @@
 """Compares random programs with the witness of `tests/witness`; can be stopped and resumed.
 
-    python tools/random_programs.py FOLDER                       # goes on until 20,000 programs were compared
-    python tools/random_programs.py FOLDER --programs 500 --size 30
-    python tools/random_programs.py FOLDER --seed 17             # one program: prints it, and what differs
-    python tools/random_programs.py FOLDER --open --programs 300 # with open sizes, each at ten sizes
+    python tools/fuzz/programs.py FOLDER                       # goes on until 20,000 programs were compared
+    python tools/fuzz/programs.py FOLDER --programs 500 --size 30
+    python tools/fuzz/programs.py FOLDER --seed 17             # one program: prints it, and what differs
+    python tools/fuzz/programs.py FOLDER --open --programs 300 # with open sizes, each at ten sizes
                                                                  # (tools/results/random_programs_open.json)
 
 Each program runs in a session; one in `--everywhere` also runs as an interpreted step, from a file, through
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("SG_DEVICE", "cpu")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from tests.witness.check import Difference, check
 from tests.witness.generator import Generator

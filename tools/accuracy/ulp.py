@@ -1,11 +1,11 @@
 """Measure the error of the functions of real numbers, in units of the last place:
 
-    python -m tools.ulp [--sample N] [--dtype float32 | float64] [function ...]
+    python -m tools.accuracy.ulp [--sample N] [--dtype float32 | float64] [function ...]
 
 In float32 a function of one argument is computed for every one of the 2**32 patterns of bits (one in N of
 them, if asked for), and compared with the same function in float64, which is measured too: in float64, and
 with two arguments, the arguments are random, of every size, together with those near which something happens,
-and the reference is independent, in more precision (tools/exact.py).
+and the reference is independent, in more precision (tools/accuracy/exact.py).
 
 The table is Markdown. docs/accuracy.md has that of a full run.
 """
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import staticgraph as sg
-from tools.exact import HAS_LONG_DOUBLE, exact
+from tools.accuracy.exact import HAS_LONG_DOUBLE, exact
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _BLOCK = 1 << 20

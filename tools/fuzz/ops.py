@@ -1,4 +1,4 @@
-"""Searches for well-formed files that lie and do harm: `python tools/fuzz_ops.py --record FILE`.
+"""Searches for well-formed files that lie and do harm: `python tools/fuzz/ops.py --record FILE`.
 
 Each file is a graph around one op, in one of the formats of graphs, whose message was changed in a few places
 (`tests/fuzz_readers/hostile.py`): numbers count ops, formats and changes evenly. It is loaded, and one in
@@ -33,7 +33,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 _TURN = 1000  # files between two entries of the record

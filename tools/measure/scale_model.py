@@ -1,7 +1,7 @@
 """Model of a training step for many workers, from times measured here with a few.
 
-    python tools/scale_model.py                      5 million parameters, 1, 2, 4 and 8 processes
-    python tools/scale_model.py --workers 16 64 256 --overlap 0.6
+    python tools/measure/scale_model.py                      5 million parameters, 1, 2, 4 and 8 processes
+    python tools/measure/scale_model.py --workers 16 64 256 --overlap 0.6
 
 It measures what a step consists of, each part by itself, in rounds: 1, 2, 4 and 8 processes, and again.
 
@@ -43,7 +43,10 @@ import os
 import statistics
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from process_checks.launching import found
 from process_checks.programs import net

@@ -1,6 +1,6 @@
 """Measure the backward errors of linear algebra beside LAPACK's in the same precision:
 
-    python -m tools.backward_errors [--dtype float32 | float64] [--sizes 4,24,100,1000]
+    python -m tools.accuracy.backward_errors [--dtype float32 | float64] [--sizes 4,24,100,1000]
 
 The backward error of a factorisation is the distance between a matrix and the product of its factors, as a
 part of the matrix; that of a solution is what is left of the system, as a part of its terms. Both are

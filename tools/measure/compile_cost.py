@@ -1,9 +1,9 @@
 """Measure how much longer a cold first step takes for an operation in it.
 
-    python tools/compile_cost.py                    the works of the benchmark group numerics, and more
-    python tools/compile_cost.py qr expm            some of them
-    python tools/compile_cost.py --most 0.3         status 1 if one costs more CPU seconds
-    python tools/compile_cost.py --write            write the table of docs/cpu.md, too
+    python tools/measure/compile_cost.py            the works of the benchmark group numerics, and more
+    python tools/measure/compile_cost.py qr expm    some of them
+    python tools/measure/compile_cost.py --most 0.3  status 1 if one costs more CPU seconds
+    python tools/measure/compile_cost.py --write    write the table of docs/cpu.md, too
 
 Every process is fresh and has an empty cache on disk. It compiles a small net first, so that what every step
 needs is there. Then it builds a step, and runs it a few times; the time of its last run, which compiles
@@ -29,9 +29,10 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "cpu.md"
-BEGIN, END = "<!-- compile cost: written by tools/compile_cost.py -->\n", "<!-- end of the compile cost -->\n"
+BEGIN = "<!-- compile cost: written by tools/measure/compile_cost.py -->\n"
+END = "<!-- end of the compile cost -->\n"
 CPU, WALL = "cpu", "wall"
 PLAIN = "triangular_solve"  # the work whose inputs the step without the operation doubles
 RUNS = 3  # small steps are interpreted in their first run, and compiled in the second

@@ -1,6 +1,6 @@
 """Cost of a profile, and whether its times add up to what a clock outside shows.
 
-    python tools/profile_cost.py [--threads 1] [--batch 50]
+    python tools/measure/profile_cost.py [--threads 1] [--batch 50]
 
 Trains the net of examples/digits_cnn.py on random digits, with and without a profile by turns. It prints the
 shortest time of a step, and how much of the time of all profiled steps the profile explains.
@@ -20,7 +20,7 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.runtime.profiling.step_times import OTHER
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "examples"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "examples"))
 from digits_cnn import build
 
 TURNS, RUNS = 30, 20

@@ -1,10 +1,10 @@
 """Measure how the cost of a first run grows with the graph.
 
-    python tools/growth.py                      all graphs, each at a quarter, a half and all of its size
-    python tools/growth.py adam conds=2000      some of them; the number is the largest size
-    python tools/growth.py --most 1.1           status 1 if an exponent is larger
-    python tools/growth.py --profile adam=500   the functions that take the time, at this size alone
-    python tools/growth.py --peer PYTHON        the same graphs by a Python that has TensorFlow 2, too
+    python tools/measure/growth.py                  all graphs, each at a quarter, a half and all of its size
+    python tools/measure/growth.py adam conds=2000  some of them; the number is the largest size
+    python tools/measure/growth.py --most 1.1       status 1 if an exponent is larger
+    python tools/measure/growth.py --profile adam=500  the functions that take the time, at this size alone
+    python tools/measure/growth.py --peer PYTHON    the same graphs by a Python that has TensorFlow 2, too
 
 For every size, a fresh process with an empty cache on disk builds the graph, runs it twice, and tells the
 CPU seconds of all threads, so that what else the machine does matters little. A tiny graph is run before, and
@@ -28,13 +28,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("build", "first", "second")
 
 
 def measure(name: str, size: int, profiled: bool = False) -> dict[str, float]:
     """CPU seconds of building a graph, its first run and its second run, in this process."""
-    sys.path.insert(0, str(ROOT))
+    sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
     from benchmarks.graphs import GRAPHS, sg
 
     sys.setrecursionlimit(10_000)  # for nested graphs, which are built by recursion
@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name, size in chosen:
             print(json.dumps(measure(name, int(size), options.profile)))
         return 0
-    sys.path.insert(0, str(ROOT))
+    sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
     from benchmarks.graphs import GRAPHS
 
     if unknown := {name for name, _ in chosen} - GRAPHS.keys():

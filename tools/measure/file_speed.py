@@ -1,6 +1,6 @@
 """Time of a saved net from its file to the first result, in fresh processes.
 
-    python tools/file_speed.py [digits | resnet50 | graphs] [--rounds 3] [--peer PYTHON]
+    python tools/measure/file_speed.py [digits | resnet50 | graphs] [--rounds 3] [--peer PYTHON]
 
 `cold`: nothing is known of the net, and no cache of compiled code is used. `kernels`: the file has machine
 code for this processor, and is trusted. `mapped`: the same, and the weights stay in the file. Times are those
@@ -28,7 +28,7 @@ from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tools")]
 
 import digits_cnn  # noqa: E402

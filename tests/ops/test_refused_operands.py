@@ -1,0 +1,77 @@
+"""Type rules refuse each operand and attribute that they must, called as a loaded graph calls them.
+
+The functions of users look at some of these before. A file or a rewrite comes to the rule itself, and what a
+rule lets pass is code that may touch memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import headline, told
+
+
+def x(*shape: int, dtype: Any = sg.float32) -> sg.Tensor:
+    return sg.placeholder(dtype, shape)
+
+
+def n(*shape: int) -> sg.Tensor:
+    return x(*shape, dtype=sg.int32)
+
+
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    "an axis beyond a stack": (lambda: ops.stack([x(2), x(2)], axis=2), "not in"),
+    "an axis before a stack": (lambda: ops.stack([x(2), x(2)], axis=-3), "not in"),
+    "batches beyond indices": (lambda: ops.gather(x(2, 3, 4), n(2), axis=2, batch_dims=2), "out of range"),
+    "batches before indices": (lambda: ops.gather(x(2, 3), n(2), axis=1, batch_dims=-2), "out of range"),
+    "batches beyond an axis": (lambda: ops.gather(x(2, 3), n(2, 3), axis=0, batch_dims=1), "greater than"),
+    "the diagonal of a vector": (lambda: ops.matrix_diag_part(x(3)), "two axes"),
+    "the diagonal that is a number": (lambda: ops.matrix_diag(x()), "one axis"),
+    "a vector as a matrix": (lambda: ops.cholesky(x(3)), "at least 2"),
+    "a vector in a product": (lambda: ops.batch_matmul(x(3), x(3, 3)), "at least 2"),
+    "a matrix as a bias": (lambda: ops.bias_add(x(2, 3), x(1, 3)), "vector"),
+    "the softmax of a number": (lambda: ops.softmax(x()), "scalar|at least one axis|axis"),
+    "a vector that is normalised": (lambda: ops.local_response_normalization(x(3)), "4 is needed"),
+    "a vector that fills": (lambda: ops.fill(x(2), dims=(2,)), "number"),
+    "a type that bits have not": (lambda: ops.bitcast(x(2), type=sg.string), "bits"),
+    "no parts": (lambda: ops.split_v(x(0), size_splits=(), axis=0, num_split=0), "cannot split"),
+    "crops of less than nothing": (
+        lambda: ops.batch_to_space_nd(x(4, 2, 2, 1), block_shape=(2, 2), crops=((0, 0), (-1, 0))), "negative",
+    ),
+    "a layout of images": (lambda: ops.space_to_depth(x(1, 2, 2, 1), block_size=2, data_format="X"), "NHWC"),
+    "less than no segments": (
+        lambda: ops.unsorted_segment_sum(x(3), n(3), num_segments=-1), "negative",
+    ),
+    "a method of resizing": (
+        lambda: ops.crop_and_resize(x(1, 4, 4, 1), x(1, 4), n(1), crop_size=(2, 2), method="x"), "bilinear",
+    ),
+    "a size of three": (
+        lambda: ops.crop_and_resize(x(1, 4, 4, 1), x(1, 4), n(1), crop_size=(2, 2, 2)), "two entries",
+    ),
+    "a letter twice": (lambda: ops.einsum([x(2, 2)], equation="aa->a"), "alike"),
+    "classes of a cube": (
+        lambda: ops.stateless_multinomial(x(2, 3, 4), n(2), num_samples=2, output_dtype=sg.int32), "rank 3",
+    ),
+    "no classes": (
+        lambda: ops.sparse_softmax_cross_entropy(x(2, 0), n(2)), "no classes",
+    ),
+    "an image without channels": (
+        lambda: ops.dilation2d(x(4, 4), x(1, 1, 1), strides=(1, 1, 1, 1), rates=(1, 1, 1, 1), padding="SAME"),
+        "rank 2",
+    ),
+    "a permutation of a matrix": (lambda: ops.invert_permutation(n(2, 2)), "vector"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_rule_refuses(name: str):
+    call, text = WRONG[name]
+    with pytest.raises(Exception) as refused:
+        call()
+    assert told(refused.value) and re.search(text, headline(refused.value)), headline(refused.value)

@@ -1,0 +1,1 @@
+"""Errors of functions, linear algebra and derivatives, beside more precision, LAPACK and differences."""
