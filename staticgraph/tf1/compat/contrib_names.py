@@ -44,6 +44,7 @@ from staticgraph.tf1.compat.rnn import (
 )
 
 _LAYERS = {
+    "recompute_grad": "recompute_grad",
     "convolution1d": "contrib.layers.conv1d",
     "convolution2d": "contrib.layers.conv2d",
     "convolution2d_transpose": "contrib.layers.conv2d_transpose",

@@ -75,13 +75,27 @@ def flags(tf, *arguments, required=False):
     return [values.first, values.second, values.kinds, values.other, values.words]
 
 
+def jobs(tf):
+    cluster = tf.train.ClusterSpec({"ps": ["a:1"], "worker": ["b:1", "c:1"]})
+    return sorted([job.name, dict(job.tasks)[0]] for job in cluster.as_cluster_def().job)
+
+
+def multiplied(tf, **options):
+    """A product of matrices that may have many zeros, its name, and shape."""
+    tf = old(tf)
+    made = tf.sparse_matmul(tf.ones([3, 2]), tf.ones([3, 4]), transpose_a=True, **options)
+    with tf.Session() as sess:
+        return [made.op.name, made.shape.as_list(), sess.run(made).tolist()]
+
+
 CASES = [
+    answer("sparse_matmul", multiplied),
+    answer("sparse_matmul of zeros", lambda tf: multiplied(tf, a_is_sparse=True, name="product")),
     answer("devices of variables on servers", placed),
     answer("parts of devices", specs),
     answer("tf.config", configured),
     answer("shapes that have something in common", shapes),
-    answer("jobs of a message", lambda tf: [(job.name, dict(job.tasks)[0]) for job in tf.train.ClusterSpec(
-        {"ps": ["a:1"], "worker": ["b:1", "c:1"]}).as_cluster_def().job]),
+    answer("jobs of a message", jobs),
     answer("flags", lambda tf: flags(tf)),
     answer("flags that are given", lambda tf: flags(
         tf, "--first=1", "--kinds=b", "--kinds", "a", "--words=p q")),

@@ -1,4 +1,4 @@
-"""`tf.function` in a program that builds graphs: its operations go where it is called."""
+"""Functions that ask how to compute, where a program is compiled as a whole: `tf.function` and others."""
 
 from __future__ import annotations
 
@@ -54,3 +54,52 @@ def _argument(value: Any, spec: Any) -> sg.Tensor:
     if hasattr(spec, "shape") and fits is not None and not fits(tensor):
         raise misuse(ValueError, f"{tensor} does not fit the signature {spec!r}")
     return tensor
+
+
+def recompute_grad(
+    f: Callable[..., Any],
+    use_data_dep: Any = None,
+    tupleize_grads: bool = False,
+) -> Callable[..., Any]:
+    """Return a function of the same results and derivatives.
+
+    `Session(memory_limit=...)` tells how much memory a step may take: the compiler chooses what is computed
+    again, over the whole step, so that the wish for one function changes nothing.
+
+    Args:
+        f: A function of tensors.
+        use_data_dep: Ignored.
+        tupleize_grads: Ignored.
+
+    >>> import staticgraph.compat.tf1 as tf
+    >>> @tf.contrib.layers.recompute_grad
+    ... def square(x):
+    ...     return x * x
+    >>> x = tf.constant(3.0)
+    >>> with tf.Session() as sess:
+    ...     print(sess.run(tf.gradients(square(x), x)))
+    [np.float32(6.0)]
+    """
+    if not callable(f):
+        raise misuse(TypeError, f"recompute_grad takes a function, not {f!r}")
+    return wraps(f)(lambda *args, **kwargs: f(*args, **kwargs))
+
+
+def sparse_matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> sg.Tensor:
+    """Return the product of two matrices, of which one may have many zeros: they are multiplied all the same.
+
+    Args:
+        a, b: Matrices of float32 or bfloat16.
+        transpose_a, transpose_b: If a matrix is transposed first.
+        a_is_sparse, b_is_sparse: Ignored.
+        name: Name of the operation.
+    """
+    return sg.matmul(a, b, transpose_a, transpose_b, name=name or "SparseMatMul")
