@@ -39,7 +39,7 @@ Buffers = Mapping[str, Buffer]
 _DEFAULT = GpuTarget()
 
 
-def schedule_kernel(kernel: Kernel, target: GpuTarget) -> GpuSchedule:
+def schedule_kernel(kernel: Kernel, target: GpuTarget = _DEFAULT) -> GpuSchedule:
     """The schedule of a kernel whose loops are given, and perhaps what they compute."""
     if isinstance(kernel.form, Unproven):
         raise Undecided(f"how {kernel.name} is done best")
