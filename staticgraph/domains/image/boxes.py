@@ -177,7 +177,7 @@ def sample_distorted_bounding_box(
     >>> begin, size, box = sg.image.sample_distorted_bounding_box([32, 32, 3], sg.zeros([1, 0, 4]),
     ...                                                           use_image_if_no_bounding_boxes=True)
     >>> sg.slice(sg.zeros([32, 32, 3]), begin, size).shape.as_list()
-    [None, None, 3]
+    [None, None, None]
     """
     with name_scope(name, "sample_distorted_bounding_box", [image_size, bounding_boxes]):
         made = ops.sample_distorted_bounding_box(
