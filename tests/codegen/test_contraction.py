@@ -295,7 +295,7 @@ def test_a_product_with_few_rows_and_many_weights_reads_these_in_slices(rng):
     multiply, add = emit(matmul(64, 100, 1000), replace(cpu_jit.host(), vector_bytes=64)).phases
     assert multiply.chunks > add.chunks
     c = matmul(500, 100, 1000)
-    assert sliced(c, plan(c, replace(cpu_jit.host(), vector_bytes=64))) is None
+    assert sliced(c, plan(c, replace(cpu_jit.host(), vector_bytes=64)), 0) is None
     check(64, 100, 1000, False, False, float32, None, rng)
 
 
@@ -342,7 +342,7 @@ def test_the_first_tile_of_rows_packs_what_it_reads(size, dtype, vector_bytes, r
     """In slices of the sum, in one piece, and in blocks of the sum; narrow elements are widened."""
     c = widened(*size, False, False, dtype) if dtype is float16 else matmul(*size)
     arrays, target = inputs(c, rng), processor(vector_bytes)
-    cut = sliced(c, plan(c, target))
+    cut = sliced(c, plan(c, target), 0)
     assert plan(cut.partial if cut else c, target, choice=Choice(pack_b=True)).first_packs
     packed, read = (run(c, arrays, vector_bytes, Choice(pack_b=packs))["c"] for packs in (True, False))
     assert np.array_equal(packed, read)

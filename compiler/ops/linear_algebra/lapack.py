@@ -74,7 +74,7 @@ def unless_singular(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return function(x, *args)
         except np.linalg.LinAlgError:
-            if x.ndim > 2:
+            if any(a.ndim > 2 for a in (x, *args)):
                 batch = np.broadcast_shapes(x.shape[:-2], *(a.shape[:-2] for a in args))
                 spread = (np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in (x, *args))
                 each = [a.reshape(-1, *a.shape[-2:]) for a in spread]
