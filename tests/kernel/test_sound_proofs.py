@@ -233,7 +233,7 @@ def test_remainders_of_what_is_not_known():
 
 @pytest.mark.parametrize("extent", [n, n * 2, n + 1])
 def test_a_clamp_of_an_open_extent(extent: Size):
-    """What is read in place of a position that is not proven lies in the buffer."""
+    """The number read in place of a position that is not proven lies in the buffer."""
     k = Index("k", n)
     body = (Loop(k, (Store("out", (a,), ONE),)),)
     [made] = in_bounds(body, {"out": Buffer(float32, (extent,), written=True)})
