@@ -20,20 +20,21 @@ from staticgraph.arrays.array_ops import (
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.creation import ones, zeros_like
 from staticgraph.building.framework import name_scope
+from staticgraph.building.signatures import with_defaults
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, complex64, complex128, float64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.debugging.comparisons import assert_equal, assert_less, assert_positive
+from staticgraph.debugging.comparisons import assert_equal, assert_less
 from staticgraph.linear_algebra import linalg
 from staticgraph.linear_algebra.operators.algebra import rule
 from staticgraph.linear_algebra.operators.base import LinearOperator
+from staticgraph.linear_algebra.operators.eigenvalues import OfEigenvalues
 from staticgraph.linear_algebra.operators.hints import always, copied
-from staticgraph.linear_algebra.operators.matrices import assert_no_zero, assert_real
 from staticgraph.linear_algebra.operators.parameters import common_batch, parameter
 from staticgraph.mathematics.math_ops import abs as absolute
-from staticgraph.mathematics.math_ops import conj, imag, log, real
+from staticgraph.mathematics.math_ops import conj, imag
 from staticgraph.mathematics.reductions import reduce_prod, reduce_sum
 
 __all__ = [
@@ -53,7 +54,7 @@ def _as_complex(x: Any) -> Any:
     return cast(x, complex128 if x.dtype.base_dtype == float64 else complex64)
 
 
-class LinearOperatorCirculant(LinearOperator):
+class LinearOperatorCirculant(OfEigenvalues):
     """A circulant matrix: each column is the one before, moved down by one.
 
     Products are circular convolutions.
@@ -76,7 +77,6 @@ class LinearOperatorCirculant(LinearOperator):
      [1. 2. 4.]]
     """
 
-    _DEPTH = 1
     _WHAT = "a circulant operator"
 
     def __init__(
@@ -90,14 +90,14 @@ class LinearOperatorCirculant(LinearOperator):
         name: str | None = "LinearOperatorCirculant",
     ) -> None:
         with name_scope(name, values=[spectrum]):
-            self._spectrum = parameter(spectrum, "spectrum", self._DEPTH)
-            if not self._spectrum.dtype.is_complex:
+            self._eigenvalues = parameter(spectrum, "spectrum", self._DEPTH)
+            if not self._eigenvalues.dtype.is_complex:
                 what = f"{self._WHAT} with a real spectrum"
                 is_self_adjoint = always(what, "is_self_adjoint", is_self_adjoint)
             is_square = always(self._WHAT, "is_square", is_square)
             super().__init__(
                 as_dtype(input_output_dtype),
-                [self._spectrum],
+                [self._eigenvalues],
                 is_non_singular,
                 is_self_adjoint,
                 is_positive_definite,
@@ -113,24 +113,24 @@ class LinearOperatorCirculant(LinearOperator):
     @property
     def spectrum(self) -> Any:
         """The eigenvalues."""
-        return self._spectrum
+        return self._eigenvalues
 
     @property
     def block_shape(self) -> TensorShape:
         """The sizes of the axes that are transformed."""
-        return self._spectrum.shape[-self._DEPTH :]
+        return self._eigenvalues.shape[-self._DEPTH :]
 
     def block_shape_tensor(self) -> Tensor:
         """Return the sizes of the axes that are transformed, as a tensor."""
-        return shape(self._spectrum)[-self._DEPTH :]
+        return shape(self._eigenvalues)[-self._DEPTH :]
 
     def convolution_kernel(self, name: str = "convolution_kernel") -> Tensor:
         """Return the first column of each matrix, in the shape of the spectrum."""
         with self._scope(name):
-            return cast(_BACKWARD[self._DEPTH](_as_complex(self._spectrum)), self.dtype)
+            return cast(_BACKWARD[self._DEPTH](_as_complex(self._eigenvalues)), self.dtype)
 
     def _shape(self) -> TensorShape:
-        known = self._spectrum.shape
+        known = self._eigenvalues.shape
         if known.ndims is None:
             return known
         block = self.block_shape
@@ -138,13 +138,13 @@ class LinearOperatorCirculant(LinearOperator):
         return known[: -self._DEPTH].concatenate([rows, rows])
 
     def _shape_tensor(self) -> Tensor:
-        sizes = shape(self._spectrum)
+        sizes = shape(self._eigenvalues)
         rows = reduce_prod(sizes[-self._DEPTH :])
         return concat([sizes[: -self._DEPTH], stack([rows, rows])], 0)
 
     def _transformed(self, x: Any, adjoint: bool, apply: Any) -> Tensor:
         """Transform the columns of `x`, apply the eigenvalues, and transform back."""
-        spectrum = _as_complex(self._spectrum)
+        spectrum = _as_complex(self._eigenvalues)
         spectrum = expand_dims(conj(spectrum) if adjoint else spectrum, -self._DEPTH - 1)
         rows = linalg.matrix_transpose(cast(x, spectrum.dtype))
         blocks = reshape(rows, concat([shape(rows)[:-1], self.block_shape_tensor()], 0))
@@ -162,17 +162,8 @@ class LinearOperatorCirculant(LinearOperator):
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
         return self._transformed(linalg.adjoint(rhs) if adjoint_arg else rhs, adjoint, lambda a, b: a / b)
 
-    def _axes(self) -> list[int]:
-        return [-1 - axis for axis in range(self._DEPTH)]
-
-    def _determinant(self) -> Tensor:
-        return cast(reduce_prod(self._spectrum, axis=self._axes()), self.dtype)
-
-    def _log_abs_determinant(self) -> Tensor:
-        return cast(reduce_sum(log(absolute(self._spectrum)), axis=self._axes()), self.dtype)
-
     def _trace(self) -> Tensor:
-        return cast(reduce_sum(self._spectrum, axis=self._axes()), self.dtype)
+        return self._over_eigenvalues(reduce_sum, self._eigenvalues)
 
     def _diag_part(self) -> Tensor:
         rows = self.domain_dimension_tensor()
@@ -182,21 +173,11 @@ class LinearOperatorCirculant(LinearOperator):
     def assert_hermitian_spectrum(self, name: str = "assert_hermitian_spectrum") -> Any:
         """Return an operation that fails unless the spectrum makes a real matrix."""
         with self._scope(name):
-            kernel = _BACKWARD[self._DEPTH](_as_complex(self._spectrum))
+            kernel = _BACKWARD[self._DEPTH](_as_complex(self._eigenvalues))
             real_dtype = self.dtype.real_dtype
             bound = np.finfo(real_dtype.as_numpy_dtype).eps * cast(self.domain_dimension_tensor(), real_dtype)
             message = f"{self.name}: the spectrum is not Hermitian"
             return assert_less(cast(absolute(imag(kernel)), real_dtype), bound, message=message)
-
-    def _assert_non_singular(self) -> Any:
-        return assert_no_zero(self._spectrum, f"{self.name} is singular: an eigenvalue is zero")
-
-    def _assert_positive_definite(self) -> Any:
-        message = f"{self.name} is not positive definite: an eigenvalue is not positive"
-        return assert_positive(real(self._spectrum), message=message)
-
-    def _assert_self_adjoint(self) -> Any:
-        return assert_real(self._spectrum, f"{self.name} is not self-adjoint: an eigenvalue is not real")
 
 
 class LinearOperatorCirculant2D(LinearOperatorCirculant):
@@ -218,25 +199,7 @@ class LinearOperatorCirculant2D(LinearOperatorCirculant):
     _DEPTH = 2
     _WHAT = "a block circulant operator"
 
-    def __init__(
-        self,
-        spectrum: Any,
-        input_output_dtype: Any = complex64,
-        is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None,
-        is_square: bool | None = True,
-        name: str | None = "LinearOperatorCirculant2D",
-    ) -> None:
-        super().__init__(
-            spectrum,
-            input_output_dtype,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            is_square,
-            name,
-        )
+    __init__ = with_defaults(LinearOperatorCirculant, name="LinearOperatorCirculant2D")
 
 
 class LinearOperatorCirculant3D(LinearOperatorCirculant):
@@ -258,25 +221,7 @@ class LinearOperatorCirculant3D(LinearOperatorCirculant):
     _DEPTH = 3
     _WHAT = "a nested block circulant operator"
 
-    def __init__(
-        self,
-        spectrum: Any,
-        input_output_dtype: Any = complex64,
-        is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None,
-        is_square: bool | None = True,
-        name: str | None = "LinearOperatorCirculant3D",
-    ) -> None:
-        super().__init__(
-            spectrum,
-            input_output_dtype,
-            is_non_singular,
-            is_self_adjoint,
-            is_positive_definite,
-            is_square,
-            name,
-        )
+    __init__ = with_defaults(LinearOperatorCirculant, name="LinearOperatorCirculant3D")
 
 
 class LinearOperatorToeplitz(LinearOperator):

@@ -149,7 +149,28 @@ class LinearOperatorComposition(OfOperators):
         return self._total(lambda each: each.log_abs_determinant(), lambda a, b: a + b)
 
 
-class LinearOperatorBlockDiag(OfOperators):
+class OfParts(OfOperators):
+    """Base class of operators whose parts do not touch each other: what holds for each part holds for all."""
+
+    def _joint(self, what: str, **given: bool | None) -> dict[str, bool | None]:
+        """Return hints, which follow from those of the parts, of what is made of such parts."""
+        return {hint: of_all(self._operators, what, hint, own) for hint, own in given.items()}
+
+    def _of_each(self, method: str, **hints: Any) -> Any:
+        """Return the operator of this class that is made of what a method of each part returns."""
+        return type(self)([getattr(each, method)() for each in self._operators], **hints)
+
+    def _assert_each(self, method: str) -> Any:
+        return group(*(getattr(each, method)() for each in self.operators))
+
+    def _assert_non_singular(self) -> Any:
+        return self._assert_each("assert_non_singular")
+
+    def _assert_self_adjoint(self) -> Any:
+        return self._assert_each("assert_self_adjoint")
+
+
+class LinearOperatorBlockDiag(OfParts):
     """Square operators as blocks along the diagonal of a larger one, which is zero elsewhere.
 
     Args:
@@ -178,13 +199,12 @@ class LinearOperatorBlockDiag(OfOperators):
         name: str | None = None,
     ) -> None:
         self._operators = self._listed(operators)
-        given = {
-            "is_non_singular": is_non_singular,
-            "is_self_adjoint": is_self_adjoint,
-            "is_positive_definite": is_positive_definite,
-        }
-        what = "a matrix of such blocks"
-        hints = {hint: of_all(self._operators, what, hint, own) for hint, own in given.items()}
+        hints = self._joint(
+            "a matrix of such blocks",
+            is_non_singular=is_non_singular,
+            is_self_adjoint=is_self_adjoint,
+            is_positive_definite=is_positive_definite,
+        )
         if not is_square or not all(each.is_square for each in self._operators):
             shapes = ", ".join(str(each.shape) for each in self._operators)
             raise misuse(ValueError, f"blocks along a diagonal must be square, and these are {shapes}")
@@ -246,29 +266,20 @@ class LinearOperatorBlockDiag(OfOperators):
         dense.set_shape(self.shape)
         return dense
 
-    def _assert_each(self, method: str) -> Any:
-        return group(*(getattr(each, method)() for each in self.operators))
-
-    def _assert_non_singular(self) -> Any:
-        return self._assert_each("assert_non_singular")
-
-    def _assert_self_adjoint(self) -> Any:
-        return self._assert_each("assert_self_adjoint")
-
     def _assert_positive_definite(self) -> Any:
         return self._assert_each("assert_positive_definite")
 
 
-@rule("adjoint", LinearOperatorBlockDiag)
-def _adjoint_of_blocks(operator: LinearOperatorBlockDiag) -> LinearOperatorBlockDiag:
-    return LinearOperatorBlockDiag([each.adjoint() for each in operator.operators], **copied(operator))
+@rule("adjoint", OfParts)
+def _adjoint(operator: OfParts) -> Any:
+    return operator._of_each("adjoint", **copied(operator))
 
 
-@rule("inverse", LinearOperatorBlockDiag)
-def _inverse_of_blocks(operator: LinearOperatorBlockDiag) -> LinearOperatorBlockDiag:
-    return LinearOperatorBlockDiag([each.inverse() for each in operator.operators], **copied(operator))
+@rule("inverse", OfParts)
+def _inverse(operator: OfParts) -> Any:
+    return operator._of_each("inverse", **copied(operator))
 
 
-@rule("cholesky", LinearOperatorBlockDiag)
-def _cholesky_of_blocks(operator: LinearOperatorBlockDiag) -> LinearOperatorBlockDiag:
-    return LinearOperatorBlockDiag([each.cholesky() for each in operator.operators], is_non_singular=True)
+@rule("cholesky", OfParts)
+def _cholesky(operator: OfParts) -> Any:
+    return operator._of_each("cholesky", is_non_singular=True, is_square=True)

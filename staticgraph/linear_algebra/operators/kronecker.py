@@ -16,20 +16,17 @@ from staticgraph.arrays.array_ops import (
     stack,
 )
 from staticgraph.arrays.casts import cast
-from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linear_algebra import linalg
-from staticgraph.linear_algebra.operators.algebra import rule
 from staticgraph.linear_algebra.operators.base import LinearOperator
-from staticgraph.linear_algebra.operators.combined import OfOperators
-from staticgraph.linear_algebra.operators.hints import copied, of_all
+from staticgraph.linear_algebra.operators.combined import OfParts
 
 __all__ = ["LinearOperatorKronecker"]
 
 
-class LinearOperatorKronecker(OfOperators):
+class LinearOperatorKronecker(OfParts):
     """The Kronecker product of operators: each number of the first one times the second one, and so on.
 
     A product with a matrix splits its rows into axes, and applies each operator along one of them.
@@ -58,13 +55,12 @@ class LinearOperatorKronecker(OfOperators):
         name: str | None = None,
     ) -> None:
         self._operators = self._listed(operators)
-        given = {
-            "is_non_singular": is_non_singular,
-            "is_self_adjoint": is_self_adjoint,
-            "is_positive_definite": is_positive_definite,
-        }
-        what = "a Kronecker product of such operators"
-        hints = {hint: of_all(self._operators, what, hint, own) for hint, own in given.items()}
+        hints = self._joint(
+            "a Kronecker product of such operators",
+            is_non_singular=is_non_singular,
+            is_self_adjoint=is_self_adjoint,
+            is_positive_definite=is_positive_definite,
+        )
         self._take({**hints, "is_square": is_square}, name, "_x_")
 
     def _shape(self) -> TensorShape:
@@ -164,25 +160,4 @@ class LinearOperatorKronecker(OfOperators):
     def _assert_each(self, method: str) -> Any:
         if not all(each.is_square for each in self.operators):
             raise InvalidArgumentError(f"{self.name}: not all operators of this Kronecker product are square")
-        return group(*(getattr(each, method)() for each in self.operators))
-
-    def _assert_non_singular(self) -> Any:
-        return self._assert_each("assert_non_singular")
-
-    def _assert_self_adjoint(self) -> Any:
-        return self._assert_each("assert_self_adjoint")
-
-
-@rule("adjoint", LinearOperatorKronecker)
-def _adjoint_of_product(operator: LinearOperatorKronecker) -> LinearOperatorKronecker:
-    return LinearOperatorKronecker([each.adjoint() for each in operator.operators], **copied(operator))
-
-
-@rule("inverse", LinearOperatorKronecker)
-def _inverse_of_product(operator: LinearOperatorKronecker) -> LinearOperatorKronecker:
-    return LinearOperatorKronecker([each.inverse() for each in operator.operators], **copied(operator))
-
-
-@rule("cholesky", LinearOperatorKronecker)
-def _cholesky_of_product(operator: LinearOperatorKronecker) -> LinearOperatorKronecker:
-    return LinearOperatorKronecker([each.cholesky() for each in operator.operators], True, is_square=True)
+        return super()._assert_each(method)

@@ -12,14 +12,14 @@ from staticgraph.building.inputs import no_op
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.debugging.comparisons import assert_equal, assert_less, assert_positive
 from staticgraph.linear_algebra import linalg
 from staticgraph.linear_algebra.operators.algebra import rule
 from staticgraph.linear_algebra.operators.base import LinearOperator
+from staticgraph.linear_algebra.operators.eigenvalues import OfEigenvalues, assert_no_zero
 from staticgraph.linear_algebra.operators.hints import always, copied
 from staticgraph.linear_algebra.operators.parameters import parameter
 from staticgraph.mathematics.math_ops import abs as absolute
-from staticgraph.mathematics.math_ops import conj, imag, log, real, sqrt
+from staticgraph.mathematics.math_ops import conj, log, sqrt
 from staticgraph.mathematics.reductions import reduce_prod, reduce_sum
 
 __all__ = [
@@ -28,18 +28,6 @@ __all__ = [
     "LinearOperatorHouseholder",
     "LinearOperatorLowerTriangular",
 ]
-
-
-def assert_no_zero(values: Any, message: str) -> Any:
-    """Return an operation that fails if a number is zero."""
-    return assert_less(zeros([], values.dtype.real_dtype), absolute(values), message=message)
-
-
-def assert_real(values: Any, message: str) -> Any:
-    """Return an operation that fails if a number has an imaginary part."""
-    if not values.dtype.is_complex:
-        return no_op()
-    return assert_equal(imag(values), zeros([], values.dtype.real_dtype), message=message)
 
 
 class LinearOperatorFullMatrix(LinearOperator):
@@ -176,7 +164,7 @@ class _OfVector(LinearOperator):
         return concat([sizes, sizes[-1:]], 0)
 
 
-class LinearOperatorDiag(_OfVector):
+class LinearOperatorDiag(OfEigenvalues, _OfVector):
     """A diagonal matrix.
 
     Args:
@@ -193,6 +181,8 @@ class LinearOperatorDiag(_OfVector):
            [2., 2.]], dtype=float32)
     """
 
+    _NUMBER = "a number of its diagonal"
+
     def __init__(
         self,
         diag: Any,
@@ -203,7 +193,7 @@ class LinearOperatorDiag(_OfVector):
         name: str = "LinearOperatorDiag",
     ) -> None:
         with name_scope(name, values=[diag]):
-            self._vector = parameter(diag, "diag", 1)
+            self._vector = self._eigenvalues = parameter(diag, "diag", 1)
             if not self._vector.dtype.is_complex:
                 is_self_adjoint = always("a real diagonal operator", "is_self_adjoint", is_self_adjoint)
             is_square = always("a diagonal operator", "is_square", is_square)
@@ -235,13 +225,6 @@ class LinearOperatorDiag(_OfVector):
         rhs = linalg.adjoint(rhs) if adjoint_arg else rhs
         return rhs * expand_dims(1.0 / self._factors(adjoint), -1)
 
-    def _determinant(self) -> Tensor:
-        return reduce_prod(self._vector, axis=[-1])
-
-    def _log_abs_determinant(self) -> Tensor:
-        total = reduce_sum(log(absolute(self._vector)), axis=[-1])
-        return cast(total, self.dtype) if self.dtype.is_complex else total
-
     def _to_dense(self) -> Tensor:
         return linalg.diag(self._vector)
 
@@ -250,16 +233,6 @@ class LinearOperatorDiag(_OfVector):
 
     def _add_to_tensor(self, x: Any) -> Tensor:
         return with_diagonal_added(x, self._vector)
-
-    def _assert_non_singular(self) -> Any:
-        return assert_no_zero(self._vector, f"{self.name} is singular: its diagonal has a zero")
-
-    def _assert_positive_definite(self) -> Any:
-        message = f"{self.name} is not positive definite: a number of its diagonal is not positive"
-        return assert_positive(real(self._vector), message=message)
-
-    def _assert_self_adjoint(self) -> Any:
-        return assert_real(self._vector, f"{self.name} is not self-adjoint: its diagonal is not real")
 
 
 def with_diagonal_added(matrix: Any, diagonal: Any) -> Tensor:
