@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.runtime.disk import write_behind
 from tests.fuzz_readers.readers import READERS
 
 DATA = np.ones((4, 3), np.float32)
@@ -121,7 +122,8 @@ def test_files_that_are_refused_are_closed_at_once(name: str, tmp_path):
 
 
 def open_files() -> set[tuple[str, str]]:
-    """The numbers and names of the files that this process has open."""
+    """The numbers and names of the files that this process has open, once earlier tests' code is stored."""
+    write_behind.flush()
     found = set()
     for number in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # the list itself
