@@ -16,7 +16,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.opdef import METHODS, OPS
-from staticgraph.compiler.support.lazy_names import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS, functions_of
 from staticgraph.namespaces.public_names import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,7 +81,7 @@ def put(self, name, value):
     dict.__setitem__(self, name, value)
 LazyTable.__setitem__ = put
 from staticgraph.compiler.graph.opdef import METHODS, OPS, PRIMITIVE_OPS
-from staticgraph.compiler.support.lazy_names import EXTENSIONS
+from staticgraph.compiler.support.lazy_names import EXTENSIONS, functions_of
 from staticgraph.formats.tf.graph_def.export import EXCEPTIONS
 from staticgraph.formats.tf.graph_def.nodes import READERS
 from staticgraph.formats.tf.messages.fields import TYPES
@@ -99,6 +99,11 @@ print(json.dumps([[found[str(id(table))], table._homes] for table in tables]))
         assert not {
             n: h for n, h in beside.items() if h in files or h.startswith("staticgraph.compiler.ops.")
         }
+
+
+def test_late_functions_take_arguments_of_any_name():
+    made = functions_of("staticgraph.arrays.array_ops", "stack").stack([sg.constant(1)], name="module")
+    assert made.op.name == "module"
 
 
 def test_extensions_are_found():

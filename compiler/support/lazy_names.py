@@ -163,7 +163,7 @@ def functions_of(module: str, names: str) -> SimpleNamespace:
     return SimpleNamespace(**{name: partial(_call, module, name) for name in names.split()})
 
 
-def _call(module: str, name: str, *args: Any, **named: Any) -> Any:
+def _call(module: str, name: str, /, *args: Any, **named: Any) -> Any:
     return getattr(load(module), name)(*args, **named)
 
 
