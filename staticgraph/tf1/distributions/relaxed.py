@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.bijectors import Exp, Sigmoid
 from staticgraph.tf1.distributions.location_scale import Logistic
 from staticgraph.tf1.distributions.parameters import logits_and_probs, positive

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.tf1.distributions import operations as sg
+import staticgraph as sg
 
 __all__ = ["log_cdf_laplace", "log_ndtr", "ndtr", "ndtri"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.bijectors.base import Bijector
 
 __all__ = [

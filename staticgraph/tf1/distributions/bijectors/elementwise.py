@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.bijectors.base import Bijector
 from staticgraph.tf1.distributions.parameters import checked, positive
 
