@@ -17,25 +17,6 @@ from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "diag",
-    "diag_part",
-    "eye",
-    "fill",
-    "lin_space",
-    "linspace",
-    "matrix_band_part",
-    "matrix_diag",
-    "matrix_diag_part",
-    "matrix_set_diag",
-    "meshgrid",
-    "ones",
-    "ones_like",
-    "range",
-    "zeros",
-    "zeros_like",
-]
-
 _SMALL = 1000  # larger constants are made while running, as in TF1
 
 

@@ -22,8 +22,6 @@ from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.tf1.distributions.divergence import cross_entropy, kl_divergence
 from staticgraph.tf1.distributions.parameters import demanded, undefined
 
-__all__ = ["FULLY_REPARAMETERIZED", "NOT_REPARAMETERIZED", "Distribution", "ReparameterizationType"]
-
 
 class ReparameterizationType:
     """Kind of a distribution: gradients flow through its samples to the parameters, or they do not.

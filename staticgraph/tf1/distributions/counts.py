@@ -23,8 +23,6 @@ from staticgraph.tf1.distributions.parameters import (
 )
 from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
 
-__all__ = ["Binomial", "DirichletMultinomial", "Multinomial", "NegativeBinomial"]
-
 
 def _total_count(total_count: Any, validate_args: bool) -> sg.Tensor:
     tensor = sg.convert_to_tensor(total_count, name="total_count")

@@ -23,8 +23,6 @@ from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parameters import checked, floating, logits_and_probs, positive, whole
 from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
 
-__all__ = ["Bernoulli", "Categorical", "Geometric", "OneHotCategorical", "Poisson"]
-
 
 class _ByLogits(Parametric):
     """A distribution given by logits or by probabilities."""

@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["RegisterKL", "cross_entropy", "kl_divergence"]
-
 Formula = TypeVar("Formula", bound=Callable[..., Any])
 
 _FORMULAS: dict[tuple[type, type], Callable[..., Any]] = {}

@@ -14,18 +14,6 @@ from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parameters import checked, demanded, floating, other_seed, positive
 from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
 
-__all__ = [
-    "Beta",
-    "BetaWithSoftplusConcentration",
-    "Chi2",
-    "Dirichlet",
-    "Exponential",
-    "ExponentialWithSoftplusRate",
-    "Gamma",
-    "GammaWithSoftplusConcentrationRate",
-    "InverseGamma",
-]
-
 
 @constructed
 class Gamma(Parametric):

@@ -10,8 +10,6 @@ from staticgraph.tf1.distributions import special
 from staticgraph.tf1.distributions.parameters import floating, positive
 from staticgraph.tf1.distributions.parametric import Parametric, constructed, kept
 
-__all__ = ["HalfNormal"]
-
 
 @constructed
 class HalfNormal(Parametric):

@@ -12,8 +12,6 @@ from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.tf1.distributions.base import Distribution
 from staticgraph.tf1.distributions.divergence import RegisterKL, kl_divergence
 
-__all__ = ["Independent"]
-
 
 class Independent(Distribution):
     """`distribution`, the last dimensions of whose batch are part of a draw: its elements are independent.

@@ -16,17 +16,6 @@ from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parameters import floating, other_seed, positive, undefined
 from staticgraph.tf1.distributions.parametric import Parametric, constructed, kept
 
-__all__ = [
-    "Cauchy",
-    "Laplace",
-    "LaplaceWithSoftplusScale",
-    "Logistic",
-    "Normal",
-    "NormalWithSoftplusScale",
-    "StudentT",
-    "StudentTWithAbsDfSoftplusScale",
-]
-
 
 class LocationScale(Parametric):
     """A standard form moved by `loc` and stretched by `scale`; subclasses define its hooks."""

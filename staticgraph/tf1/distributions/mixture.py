@@ -12,8 +12,6 @@ from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED, Distribution
 from staticgraph.tf1.distributions.discrete import Categorical
 from staticgraph.tf1.distributions.parameters import other_seed
 
-__all__ = ["Mixture"]
-
 
 class Mixture(Distribution):
     """A draw from `components[k]`, where k is drawn from `cat`, a Categorical over as many classes.

@@ -9,8 +9,6 @@ from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED, Distribution
 
-__all__ = ["MixtureSameFamily"]
-
 
 class MixtureSameFamily(Distribution):
     """A draw from component k of a batch, where k is drawn from a Categorical.

@@ -21,13 +21,6 @@ from staticgraph.tf1.distributions.vector_counts import (
     made_of,
 )
 
-__all__ = [
-    "MultivariateNormalDiag",
-    "MultivariateNormalDiagWithSoftplusScale",
-    "MultivariateNormalFullCovariance",
-    "MultivariateNormalTriL",
-]
-
 
 class Scale(Protocol):
     """A matrix, or a batch of them, with which vectors are scaled."""

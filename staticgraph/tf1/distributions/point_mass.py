@@ -9,8 +9,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED
 from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
 
-__all__ = ["Deterministic", "VectorDeterministic"]
-
 
 class _PointMass(Parametric):
     """All draws are `loc`; values within `atol + rtol * abs(loc)` count as `loc`."""

@@ -17,8 +17,6 @@ from staticgraph.tf1.distributions.parameters import logits_and_probs, positive
 from staticgraph.tf1.distributions.parametric import OfVectors, constructed, kept
 from staticgraph.tf1.distributions.transformed import TransformedDistribution
 
-__all__ = ["ExpRelaxedOneHotCategorical", "RelaxedBernoulli", "RelaxedOneHotCategorical"]
-
 
 class RelaxedBernoulli(TransformedDistribution):
     """A number between 0 and 1, the sigmoid of a Logistic: near to Bernoulli at a low temperature.

@@ -9,8 +9,6 @@ import numpy as np
 
 import staticgraph as sg
 
-__all__ = ["log_cdf_laplace", "log_ndtr", "ndtr", "ndtri"]
-
 # Below the first `log_ndtr` is a series, above the second `-ndtr(-x)`, in single and double precision.
 _TAILS = {"float32": (-10.0, 5.0), "float64": (-20.0, 8.0)}
 

@@ -10,8 +10,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions.base import Distribution
 from staticgraph.tf1.distributions.bijectors import Bijector, Identity
 
-__all__ = ["TransformedDistribution"]
-
 
 class TransformedDistribution(Distribution):
     """`bijector.forward(x)`, where x is drawn from `distribution`.

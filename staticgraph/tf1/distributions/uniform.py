@@ -9,8 +9,6 @@ import staticgraph as sg
 from staticgraph.tf1.distributions.parameters import checked, floating
 from staticgraph.tf1.distributions.parametric import Parametric, constructed, kept
 
-__all__ = ["Uniform"]
-
 
 @constructed
 class Uniform(Parametric):

@@ -8,10 +8,6 @@ import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.tf1.distributions.bijectors.base import Bijector
 
-__all__ = [
-    "Affine",
-]
-
 
 class Affine(Bijector):
     """`scale @ x + shift` of vectors x.

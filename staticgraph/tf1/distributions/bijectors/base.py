@@ -9,14 +9,6 @@ import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = [
-    "Bijector",
-    "Chain",
-    "Identity",
-    "Inline",
-    "Invert",
-]
-
 
 class Bijector:
     """A function with an inverse. A subclass defines `_forward`, `_inverse`, and one of the two derivatives.

@@ -11,17 +11,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions.bijectors.base import Bijector
 from staticgraph.tf1.distributions.parameters import checked, positive
 
-__all__ = [
-    "AffineScalar",
-    "Exp",
-    "Gumbel",
-    "PowerTransform",
-    "Sigmoid",
-    "Softplus",
-    "Softsign",
-    "Square",
-]
-
 
 class PowerTransform(Bijector):
     """`(1 + x * power) ** (1 / power)`, and `exp(x)` where the power is 0."""

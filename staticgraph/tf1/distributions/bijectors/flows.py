@@ -16,14 +16,6 @@ from staticgraph.state.initializers import GlorotNormal
 from staticgraph.state.template import make_template
 from staticgraph.tf1.distributions.bijectors.base import Bijector
 
-__all__ = [
-    "MaskedAutoregressiveFlow",
-    "RealNVP",
-    "masked_autoregressive_default_template",
-    "masked_dense",
-    "real_nvp_default_template",
-]
-
 
 class MaskedAutoregressiveFlow(Bijector):
     """`y = x * exp(log_scale(y)) + shift(y)`, where element i of both depends on elements before i of y only.

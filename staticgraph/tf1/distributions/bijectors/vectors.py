@@ -12,8 +12,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.debugging.tensor_queries import get_static_value
 from staticgraph.tf1.distributions.bijectors.base import Bijector
 
-__all__ = ["Permute", "SoftmaxCentered"]
-
 
 class Permute(Bijector):
     """The elements of vectors in another order.
