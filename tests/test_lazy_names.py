@@ -21,7 +21,35 @@ from staticgraph.namespaces.public_names import NAMES
 
 ROOT = Path(__file__).resolve().parent.parent
 # Packages whose names are imported on first use.
-PACKAGES = [sg, sg.nn, sg.debugging, sg.linalg, sg.sparse, sg.layers, sg.train, sg.io, sg.graph_def]
+PACKAGES = [
+    sg,
+    sg.nn,
+    sg.debugging,
+    sg.linalg,
+    sg.sparse,
+    sg.layers,
+    sg.train,
+    sg.io,
+    sg.graph_def,
+    sg.image,
+    sg.strings,
+    sg.signal,
+    sg.ragged,
+    sg.metrics,
+    sg.summary,
+    sg.lookup,
+    sg.data,
+    sg.distributions,
+    sg.estimator,
+    sg.feature_column,
+    sg.keras.backend,
+    sg.keras.callbacks,
+    sg.keras.layers,
+    sg.keras.metrics,
+    sg.keras.optimizers,
+    sg.keras.utils,
+    sg.nn.rnn_cell,
+]
 
 
 def fresh(program: str) -> str:

@@ -17,28 +17,8 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import functions_of
 
-__all__ = [
-    "diag",
-    "diag_part",
-    "eye",
-    "fill",
-    "lin_space",
-    "linspace",
-    "matrix_band_part",
-    "matrix_diag",
-    "matrix_diag_part",
-    "matrix_set_diag",
-    "meshgrid",
-    "ones",
-    "ones_like",
-    "range",
-    "zeros",
-    "zeros_like",
-]
-
 # Few of the functions here need these: a constant of known sizes does without.
 _arrays = functions_of("staticgraph.arrays.array_ops", "concat reshape shape size stack")
-
 _SMALL = 1000  # larger constants are made while running, as in TF1
 
 

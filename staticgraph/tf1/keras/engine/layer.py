@@ -26,8 +26,6 @@ from staticgraph.tf1.keras.engine.owned import attributes, own_attributes, varia
 from staticgraph.tf1.keras.engine.structure import leaves, mapped, of_shapes
 from staticgraph.tf1.keras.settings import dtype_name, floatx
 
-__all__ = ["Layer"]
-
 _OPTIONS = {
     "activity_regularizer",
     "autocast",
