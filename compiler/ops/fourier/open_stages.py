@@ -150,7 +150,7 @@ class OpenStages:
             stages = While(rest > 1, (Let(radix, radix_of(rest)), *cases))
             return *state.put(side=0, done=width, rest=self.length, start=0), stages
         case, columns = self.fresh.local("case", int64), self.fresh.local("columns", int64)
-        found = scalar.select(is_single & scalar.eq(radix % 4, 0), -radix, radix)
+        found = scalar.select(is_single & divides(4, radix), -radix, radix)
         inside: Body = (
             Let(radix, radix_of(rest)),
             Let(case, found),
@@ -166,7 +166,7 @@ class OpenStages:
         # The first roots are those of the turn.
         start = scalar.select(columns > 1, self.rows * columns, whole(0))
         return (
-            Let(columns, between(self.length // self.rows, 1, self.points.most)),
+            Let(columns, between(scalar.truncdiv(self.length, self.rows), 1, self.points.most)),
             *state.put(side=0, done=columns, rest=self.rows, start=start, half=0),
             While(state["half"] < 2, halves),
         )
@@ -186,7 +186,7 @@ class OpenStages:
                 radix, lambda q: left * q + j, lambda p: size + j * radix + p, left, whole(0), j
             )
 
-        yield Let(left, between(self.length // radix, 0, points.most))
+        yield Let(left, between(scalar.truncdiv(self.length, radix), 0, points.most))
         yield If(left * radix <= whole(points.most), (points.lanes(left, points.most, results),))
         yield from state.put(start=left * (radix - 1), rest=left, done=radix, side=size)
 
@@ -197,7 +197,7 @@ class OpenStages:
         left, done, span, start, at, to = (
             new(name, int64) for name in ("left", "done", "span", "start", "at", "to")
         )
-        yield Let(left, between(state["rest"] // radix, 0, points.most))
+        yield Let(left, between(scalar.truncdiv(state["rest"], radix), 0, points.most))
         yield Let(done, between(state["done"], 1, points.size))
         yield Let(span, between(left * done, 0, points.size))
         yield Let(start, between(state["start"], 0, points.most))
@@ -310,9 +310,14 @@ def times(a: Point, b: Point) -> Point:
     return parts(scalar.complex(*a) * scalar.complex(*b))
 
 
+def divides(divisor: int, number: Expr) -> Expr:
+    """True if a positive number is a multiple of `divisor`."""
+    return scalar.eq(scalar.truncmod(number, divisor), 0)
+
+
 def radix_of(length: Expr) -> Expr:
     """The radix of the first stage for a length."""
     found: Expr = whole(RADICES[-1])
     for radix in reversed(RADICES[:-1]):
-        found = scalar.select(scalar.eq(length % radix, 0), whole(radix), found)
+        found = scalar.select(divides(radix, length), whole(radix), found)
     return found
