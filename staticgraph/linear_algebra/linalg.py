@@ -17,6 +17,7 @@ from staticgraph.arrays.creation import matrix_diag_part as diag_part
 from staticgraph.arrays.creation import matrix_set_diag as set_diag
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operator_operands import answered_by_operators
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import misuse, require
@@ -86,6 +87,7 @@ __all__ = [
 ]
 
 
+@answered_by_operators
 def matmul(
     a: Any,
     b: Any,
@@ -278,6 +280,7 @@ def _spelled_out(equation: str, ranks: Sequence[int | None]) -> tuple[list[str],
     return names, result.replace("...", longest)
 
 
+@answered_by_operators
 def trace(x: Any, name: str | None = None) -> Tensor:
     """The sum of the diagonal of each matrix in the last two axes.
 
@@ -316,6 +319,7 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
 transpose = matrix_transpose
 
 
+@answered_by_operators
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
     """The conjugate transposes of the matrices in the last two axes."""
     with name_scope(name, "adjoint", [matrix]):
@@ -325,6 +329,7 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
 # Factors and solutions
 
 
+@answered_by_operators
 def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The inverses of square matrices, or their adjoints.
 
@@ -335,6 +340,7 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     return ops.matrix_inverse(input, adjoint=adjoint, name=name)
 
 
+@answered_by_operators
 def det(input: Any, name: str | None = None) -> Tensor:
     """The determinants of square matrices."""
     return ops.matrix_determinant(input, name=name)
@@ -345,6 +351,7 @@ def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     return ops.log_matrix_determinant(input, name=name)
 
 
+@answered_by_operators
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """The logarithms of the determinants of positive definite matrices."""
     with name_scope(name, "logdet", [matrix]):
@@ -352,6 +359,7 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
         return 2.0 * reduce_sum(ops.log(diagonal), axis=[-1])
 
 
+@answered_by_operators
 def cholesky(input: Any, name: str | None = None) -> Tensor:
     """The lower triangular L with L L^H = input, for positive definite matrices.
 
@@ -369,6 +377,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
         return ops.matrix_triangular_solve(chol, inner, adjoint=True)
 
 
+@answered_by_operators
 def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The X with matrix X = rhs, for square matrices [..., n, n] and right sides [..., n, k].
 

@@ -64,6 +64,13 @@ def unknown(tf, *dims):
 BYTES = np.arange(8, dtype=np.uint8).reshape(2, 4)
 NUMBERS = np.array([[1.5, -2.25, 3.0, 1e-3]])
 
+def nothing(tf):
+    """Return what a run gives for functions of Python that have no results, with effects and without."""
+    calls = [tf.py_func(lambda: None, [], [], stateful=stateful) for stateful in (True, False)]
+    with tf.Session() as sess:
+        return [sess.run(call) for call in calls]
+
+
 CASES = [
     value("volume patches", volumes([1, 2, 2], [1, 1, 2], "VALID"), real(2, 3, 3, 4, 2)),
     value("volume patches, same", volumes([2, 2, 3], [2, 1, 1], "SAME"), real(1, 3, 3, 4, 1)),
@@ -122,6 +129,7 @@ CASES = [
     shape("total along an axis that is fed", lambda tf: tf.cumsum(tf.ones([2, 3]), unknown(tf))),
     shape("reverse along axes that are fed", lambda tf: tf.reverse(tf.ones([2, 3]), unknown(tf, None))),
     shape("roll along an axis that is fed", lambda tf: tf.roll(tf.ones([2, 3]), unknown(tf), unknown(tf))),
+    answer("results of functions without results", nothing),
     shape("unknown images", lambda tf: tf.space_to_batch(tf.placeholder(tf.float32), unknown(tf), 4)),
     shape("unknown blocks", lambda tf: tf.batch_to_space(tf.placeholder(tf.float32), unknown(tf), 4)),
     [
