@@ -45,6 +45,7 @@ from staticgraph.tf1.data.structure import (
     Element,
     Nested,
     Sparse,
+    class_of,
     declared,
     fits,
     from_tensors,
@@ -380,14 +381,5 @@ def output_shapes(structure: Any) -> Any:
 
 
 def output_classes(structure: Any) -> Any:
-    """The classes of a structure's components: `Tensor` or `SparseTensor`."""
-    return map_leaves(
-        lambda p: (
-            output_classes(p.structure)
-            if isinstance(p, Nested)
-            else SparseTensor
-            if isinstance(p, Sparse)
-            else Tensor
-        ),
-        structure,
-    )
+    """The classes of a structure's components, such as `Tensor` or `SparseTensor`."""
+    return map_leaves(class_of, structure)
