@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from string import ascii_letters, ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -148,9 +149,6 @@ def matvec(
         return ops.squeeze(matmul(a, column, transpose_a, False, adjoint_a), axis=(-1,))
 
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products of `a` and `b` over pairs of axes.
 
@@ -199,7 +197,7 @@ def _pairing(rank_a: int, rank_b: int, axes: Any) -> str:
     if isinstance(axes, int | np.integer):
         require(0 <= axes <= min(rank_a, rank_b), f"axes is {axes}, the ranks are {rank_a} and {rank_b}")
         axes = np.arange(rank_a - axes, rank_a), np.arange(axes)
-    letters_a, letters_b = list(_LETTERS[:rank_a]), list(_LETTERS[rank_a : rank_a + rank_b])
+    letters_a, letters_b = list(ascii_lowercase[:rank_a]), list(ascii_lowercase[rank_a : rank_a + rank_b])
     for i, j in zip(axes[0].tolist(), axes[1].tolist(), strict=True):
         require(
             -rank_a <= i < rank_a and -rank_b <= j < rank_b,
@@ -254,17 +252,21 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
 
 
 def _spelled_out(equation: str, ranks: Sequence[int | None]) -> tuple[list[str], str]:
-    """The letters of operands and result; upper case ones where there were dots."""
+    """The letters of operands and result: small ones, and capital ones where there were dots."""
     left, arrow, result = equation.partition("->")
     names = left.split(",")
     require(
         len(names) == len(ranks), f"{equation!r} is for {len(names)} operands, and {len(ranks)} were given"
     )
-    used = "".join(names) + result
-    require(
-        all(a in _LETTERS or a == "." for a in used),
-        f"{equation!r} may have small letters, commas, dots and ->",
-    )
+    together = "".join(names)
+    used = {a for a in together + result if a != "."}
+    require(used <= set(ascii_letters), f"{equation!r} may have letters, commas, dots and ->")
+    require(len(used) <= 26, f"{equation!r} has {len(used)} letters, 26 are possible")
+    if not arrow:
+        result = "..." * ("..." in left) + "".join(sorted(a for a in used if together.count(a) == 1))
+    unused = (a for a in ascii_lowercase if a not in used)
+    small = str.maketrans({a: next(unused) for a in sorted(used) if a.isupper()})
+    names, result = [name.translate(small) for name in names], result.translate(small)
     longest = ""
     for i, (name, rank) in enumerate(zip(names, ranks, strict=True)):
         if "..." in name:
@@ -274,9 +276,6 @@ def _spelled_out(equation: str, ranks: Sequence[int | None]) -> tuple[list[str],
             dots = "ABCDEFGHIJ"[10 - count :]
             longest = max(longest, dots, key=len)
             names[i] = name.replace("...", dots)
-    if not arrow:
-        letters = "".join(names)
-        result = longest + "".join(sorted(a for a in set(letters) if a.islower() and letters.count(a) == 1))
     return names, result.replace("...", longest)
 
 

@@ -36,8 +36,9 @@ def flag(value: Any) -> Any:
 
 def padded_shape(part: Component, shape: Any) -> Any:
     """Return the shape to pad a component to: sizes, and None for the largest of a batch."""
-    is_tensor = isinstance(part, TensorType) or (isinstance(part, Ragged) and part.rank == 0)
-    if not is_tensor:
+    if isinstance(part, Ragged) and not part.rank:
+        part = TensorType(part.dtype, part.shape)
+    if not isinstance(part, TensorType):
         raise misuse(TypeError, f"a component {part} cannot be padded")
     if isinstance(shape, Tensor):
         return shape

@@ -64,6 +64,12 @@ def unknown(tf, *dims):
 BYTES = np.arange(8, dtype=np.uint8).reshape(2, 4)
 NUMBERS = np.array([[1.5, -2.25, 3.0, 1e-3]])
 
+def of_arrays(tf):
+    """Return functions of arrays of NumPy, which have dtypes of their own."""
+    x, z = np.array([-1.5, 2.5], "float32"), np.array([3 - 4j, 1j], "complex64")
+    return [tf.abs(x), tf.abs(z), tf.math.bessel_i0(x), tf.math.bessel_i1(x)]
+
+
 def nothing(tf):
     """Return what a run gives for functions of Python that have no results, with effects and without."""
     calls = [tf.py_func(lambda: None, [], [], stateful=stateful) for stateful in (True, False)]
@@ -130,6 +136,7 @@ CASES = [
     shape("reverse along axes that are fed", lambda tf: tf.reverse(tf.ones([2, 3]), unknown(tf, None))),
     shape("roll along an axis that is fed", lambda tf: tf.roll(tf.ones([2, 3]), unknown(tf), unknown(tf))),
     answer("results of functions without results", nothing),
+    value("functions of arrays", of_arrays, tolerance=4.0),
     shape("unknown images", lambda tf: tf.space_to_batch(tf.placeholder(tf.float32), unknown(tf), 4)),
     shape("unknown blocks", lambda tf: tf.batch_to_space(tf.placeholder(tf.float32), unknown(tf), 4)),
     [
