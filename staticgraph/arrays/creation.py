@@ -9,6 +9,7 @@ import numpy as np
 from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, get_default_graph, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
+from staticgraph.building.operator_operands import answered_by_operators
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, float64, int32, int64, string
 from staticgraph.compiler.graph.errors import DtypeError, UnimplementedError, misuse, require
@@ -276,6 +277,7 @@ def matrix_diag(
     return ops.matrix_diag(diagonal, name=name)
 
 
+@answered_by_operators
 def matrix_diag_part(input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0) -> Tensor:
     """The diagonals of matrices. Only the main diagonal (k = 0) is supported."""
     _main_only(k == 0 and padding_value == 0)

@@ -270,12 +270,14 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
 def bessel_i0(x: Any, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 0."""
     with name_scope(name, "bessel_i0", [x]):
+        x = convert_to_tensor(x, name="x")
         return ops.exp(abs(x)) * ops.bessel_i0e(x)
 
 
 def bessel_i1(x: Any, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 1."""
     with name_scope(name, "bessel_i1", [x]):
+        x = convert_to_tensor(x, name="x")
         return ops.exp(abs(x)) * ops.bessel_i1e(x)
 
 

@@ -67,7 +67,7 @@ class MultiRNNCell(RNNCell):
 
     def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
         if self._state_is_tuple and not (nest.is_nested(state) and len(state) == len(self._cells)):
-            text = f"{self.name}: the state must be a tuple of {len(self._cells)} states, not {state!r}"
+            text = f"{self.label}: the state must be a tuple of {len(self._cells)} states, not {state!r}"
             raise misuse(ValueError, text)
         after, at = [], 0
         for number, cell in enumerate(self._cells):

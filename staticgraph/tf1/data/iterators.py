@@ -45,6 +45,7 @@ from staticgraph.tf1.data.structure import (
     Element,
     Nested,
     Sparse,
+    class_of,
     declared,
     fits,
     from_tensors,
@@ -378,17 +379,8 @@ def output_shapes(structure: Any) -> Any:
 
 
 def output_classes(structure: Any) -> Any:
-    """The classes of a structure's components: `Tensor` or `SparseTensor`."""
-    return map_leaves(
-        lambda p: (
-            output_classes(p.structure)
-            if isinstance(p, Nested)
-            else SparseTensor
-            if isinstance(p, Sparse)
-            else Tensor
-        ),
-        structure,
-    )
+    """The classes of a structure's components, such as `Tensor` or `SparseTensor`."""
+    return map_leaves(class_of, structure)
 
 
 def get_output_types(dataset_or_iterator: Any) -> Any:
@@ -402,7 +394,7 @@ def get_output_shapes(dataset_or_iterator: Any) -> Any:
 
 
 def get_output_classes(dataset_or_iterator: Any) -> Any:
-    """`Tensor` or `SparseTensor`, nested as the elements are."""
+    """The classes, such as `Tensor` or `SparseTensor`, nested as the elements are."""
     return dataset_or_iterator.output_classes
 
 

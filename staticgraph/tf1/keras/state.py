@@ -26,6 +26,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.runtime.session import Session
+from staticgraph.state.layer import forget_layers
 from staticgraph.state.variable_lists import variables_initializer
 
 
@@ -67,7 +68,8 @@ def get_uid(prefix: str = "") -> int:
 
 
 def reset_uids() -> None:
-    """Begin to count names anew."""
+    """Begin to count names anew, also those of layers."""
+    forget_layers()
     _state().counts.clear()
 
 
