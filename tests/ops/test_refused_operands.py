@@ -83,6 +83,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "paddings of more than there is": (
         lambda: ops.mirror_pad_grad(x(3), paddings=((2, 2),), mode="REFLECT"), "more than",
     ),
+    "a matrix that is no permutation": (lambda: ops.is_permutation(n(2, 2), of="it", operand="x"), "vector"),
     "nothing to join": (lambda: ops.concat([], axis=0), "nothing to join"),
     "no processes": (lambda: ops.all_gather(x(2), workers=0), "number of processes"),
     "a truth value as a number of processes": (
@@ -136,6 +137,12 @@ def test_a_loop_of_a_function_fits_its_body(given: str, taken: str, left: int, t
     with pytest.raises(OpError, match=text):
         loop_of(given, taken, left)
     loop_of("int32", "int32", 1)
+
+
+def test_positions_before_the_first_are_no_places_of_a_stitch():
+    """NumPy counts negative positions from the end, and would stitch there."""
+    with sg.Session() as session, pytest.raises(sg.errors.InvalidArgumentError, match="not be negative"):
+        session.run(ops.stitch_sources(sg.constant([2, -1])))
 
 
 @pytest.mark.parametrize("name", WRONG)
