@@ -15,6 +15,8 @@ from staticgraph.compiler.graph.shapes import common_shape
 
 
 
+
+
 # fmt: on
 
 
