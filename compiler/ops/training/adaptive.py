@@ -8,11 +8,10 @@ import numpy as np
 
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.training.descent import proximal, proximal_meaning
 from staticgraph.compiler.ops.training.steps import Cell, training_step
 
 _SHAPES = ((2, 3), (), (0, 2))
-_RATE, _EPSILON, _PENALTY = real(low=0.05, high=0.2), real(low=0.01, high=0.1), real(low=0.05, high=0.2)
+_RATE, _EPSILON = real(low=0.05, high=0.2), real(low=0.01, high=0.1)
 _PART = real(low=0.5, high=0.9)
 
 
@@ -44,31 +43,6 @@ def apply_adagrad(
     """
     squares = accum.set(accum.value + grad * grad) if update_slots else accum.value
     var.subtract(grad * lr * ops.rsqrt(squares))
-
-
-def _proximal_adagrad_meaning(
-    var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Any, use_locking: bool
-) -> tuple[Any, Any]:
-    accum = accum + grad**2
-    rate = lr / np.sqrt(accum)
-    return proximal_meaning(var - rate * grad, rate, l1, l2), accum
-
-
-@training_step(
-    tf="ApplyProximalAdagrad", variables=2, numpy=_proximal_adagrad_meaning,
-    samples=[
-        Sample(real(*shape), _positive(*shape), _RATE, _PENALTY, _PENALTY, real(*shape)) for shape in _SHAPES
-    ],
-)
-def apply_proximal_adagrad(
-    var: Cell, accum: Cell, lr: Any, l1: Any, l2: Any, grad: Any, *, use_locking: bool = False
-) -> None:
-    """A step of Adagrad, then the exact effect of penalties.
-
-    `use_locking` has no effect, as a run is one step.
-    """
-    rate = lr * ops.rsqrt(accum.set(accum.value + grad * grad))
-    var.set(proximal(var.value - grad * rate, rate, l1, l2))
 
 
 def _adadelta_meaning(

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.training.steps import Cell, fixed, training_step
+from staticgraph.compiler.ops.training.steps import Cell, training_step
 
 _SHAPES = ((2, 3), (), (0, 2))
 _RATE = real(low=0.05, high=0.2)
@@ -55,111 +52,3 @@ def apply_momentum(
     """
     new = accum.set(accum.value * momentum + grad)
     var.subtract(grad * lr + new * momentum * lr if use_nesterov else new * lr)
-
-
-def shrunk(value: Any, by: Any) -> Any:
-    """Each element moved towards zero by `by`, and no further than zero."""
-    return ops.sign(value) * ops.maximum(ops.abs(value) - by, 0.0)
-
-
-def has_penalty(strength: Any) -> bool:
-    """Return True unless a penalty is known to be none."""
-    known = fixed(strength)
-    return known is None or known > 0.0
-
-
-def proximal(value: Any, rate: Any, l1: Any, l2: Any) -> Any:
-    """Apply the proximal operator of `rate` times the penalties: l1 leaves few weights, l2 small ones."""
-    return (shrunk(value, rate * l1) if has_penalty(l1) else value) / (1.0 + l2 * rate)
-
-
-def proximal_meaning(value: Any, rate: Any, l1: Any, l2: Any) -> Any:
-    """The same by NumPy."""
-    return np.sign(value) * np.clip(np.abs(value) - rate * l1, 0, None) / (1 + rate * l2)
-
-
-_PENALTY = real(low=0.05, high=0.2)
-
-
-@training_step(
-    tf="ApplyProximalGradientDescent", variables=1,
-    numpy=lambda var, lr, l1, l2, grad, use_locking: (proximal_meaning(var - lr * grad, lr, l1, l2),),
-    samples=[Sample(real(*shape), _RATE, _PENALTY, _PENALTY, real(*shape)) for shape in _SHAPES],
-)
-def apply_proximal_gradient_descent(
-    var: Cell, lr: Any, l1: Any, l2: Any, grad: Any, *, use_locking: bool = False
-) -> None:
-    """The variable after a step along the gradient, then the exact effect of penalties (Duchi and Singer,
-    2009).
-
-    `use_locking` has no effect, as a run is one step.
-    """
-    var.set(proximal(var.value - grad * lr, lr, l1, l2))
-
-
-def _sign_average(m: Cell, beta: Any, sign_decay: Any, grad: Any) -> Any:
-    """Take the gradient into its average `m`; returns how well the signs of both agree, from -1 to 1."""
-    mean = m.set(m.value * beta + grad * (1.0 - beta))
-    return sign_decay * ops.sign(grad) * ops.sign(mean)
-
-
-def _add_sign_meaning(
-    var: Any, m: Any, lr: Any, alpha: Any, sign_decay: Any, beta: Any, grad: Any, use_locking: bool
-) -> tuple[Any, Any]:
-    m = beta * m + (1 - beta) * grad
-    return var - lr * grad * (alpha + sign_decay * np.sign(grad * m)), m
-
-
-def _power_sign_meaning(
-    var: Any, m: Any, lr: Any, logbase: Any, sign_decay: Any, beta: Any, grad: Any, use_locking: bool
-) -> tuple[Any, Any]:
-    m = beta * m + (1 - beta) * grad
-    return var - lr * grad * np.exp(logbase * sign_decay * np.sign(grad * m)), m
-
-
-_SIGNED = [
-    Sample(
-        real(*shape), real(*shape), _RATE, real(low=0.5, high=1.5), real(low=0.5, high=1.0),
-        real(low=0.5, high=0.9), real(*shape),
-    )
-    for shape in _SHAPES
-]  # fmt: skip
-
-
-@training_step(tf="ApplyAddSign", variables=2, numpy=_add_sign_meaning, samples=_SIGNED)
-def apply_add_sign(
-    var: Cell,
-    m: Cell,
-    lr: Any,
-    alpha: Any,
-    sign_decay: Any,
-    beta: Any,
-    grad: Any,
-    *,
-    use_locking: bool = False,
-) -> None:
-    """The variable after a step that is longer if the gradient has the sign of its average, and that (Bello
-    et al., 2017).
-
-    `use_locking` has no effect, as a run is one step.
-    """
-    var.subtract(lr * (alpha + _sign_average(m, beta, sign_decay, grad)) * grad)
-
-
-@training_step(tf="ApplyPowerSign", variables=2, numpy=_power_sign_meaning, samples=_SIGNED)
-def apply_power_sign(
-    var: Cell,
-    m: Cell,
-    lr: Any,
-    logbase: Any,
-    sign_decay: Any,
-    beta: Any,
-    grad: Any,
-    *,
-    use_locking: bool = False,
-) -> None:
-    """The same as `apply_add_sign`, where agreement is the exponent of the factor of a step.
-
-    `use_locking` has no effect, as a run is one step.
-    """
-    var.subtract(lr * ops.exp(logbase * _sign_average(m, beta, sign_decay, grad)) * grad)

@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.ops.samples import Draw, Sample, real
-from staticgraph.compiler.ops.training.descent import has_penalty, shrunk
+from staticgraph.compiler.ops.training.penalties import has_penalty, shrunk
 from staticgraph.compiler.ops.training.steps import Cell, fixed, training_step
 
 _SHAPES = ((2, 3), (), (0, 2))

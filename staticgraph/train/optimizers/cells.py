@@ -93,7 +93,6 @@ class DecayingRows(Whole):
 # From a sparse gradient and its variable: the gradient for the formula, and what makes the cell of the
 # variable and those of its slots.
 Places = tuple[Tensor, Callable[[Variable], Any], Callable[[Variable], Any]]
-Sparse = Callable[[IndexedSlices, Variable], Places]
 
 
 def touched_rows(gradient: IndexedSlices, variable: Variable) -> Places:

@@ -23,28 +23,19 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.training.steps import FORMULAS, Cell
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.state.variables import Variable
-from staticgraph.train.optimizers.cells import (
-    Sparse,
-    Whole,
-    all_rows,
-    decaying_rows,
-    touched_rows,
-    touched_rows_in_place,
-    touched_rows_of_decaying,
-)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How a variable and its slots change by a gradient.
+    """Change of a variable and its slots by a gradient.
 
     Attributes:
         step: The name of the op, or a formula where there is none.
-        sparse: What chooses the cells for a sparse gradient.
+        sparse: The function of `cells.py` that chooses the cells for a sparse gradient.
     """
 
     step: str | Callable[..., None]
-    sparse: Sparse = touched_rows
+    sparse: str = "touched_rows"
 
     def apply(
         self,
@@ -67,10 +58,12 @@ class Rule:
             changed = {name: slot.handle for name, slot in slots.items()}
             given = {"var": variable.handle, **changed, "grad": gradient, "use_locking": use_locking}
             return OPS[self.step](**given, **numbers).op
-        place: Callable[[Variable], Any] = Whole
-        slot_place: Callable[[Variable], Any] = Whole
+        from staticgraph.train.optimizers import cells as places  # few programs need it
+
+        place: Callable[[Variable], Any] = places.Whole
+        slot_place: Callable[[Variable], Any] = places.Whole
         if isinstance(gradient, IndexedSlices):
-            gradient, place, slot_place = self.sparse(gradient, variable)
+            gradient, place, slot_place = getattr(places, self.sparse)(gradient, variable)
         target = place(variable)
         cells = {name: slot_place(slot) for name, slot in slots.items()}
         self._formula(target, **cells, grad=gradient, **numbers)
@@ -82,11 +75,11 @@ class Rule:
         return FORMULAS[OPS[self.step].name] if isinstance(self.step, str) else self.step
 
 
-gradient_descent = Rule("apply_gradient_descent", touched_rows_in_place)
+gradient_descent = Rule("apply_gradient_descent", "touched_rows_in_place")
 momentum = Rule("apply_momentum")
-adam = Rule("apply_adam", decaying_rows)
+adam = Rule("apply_adam", "decaying_rows")
 lazy_adam = Rule("apply_adam")
-nesterov_adam = Rule("apply_adam", touched_rows_of_decaying)
+nesterov_adam = Rule("apply_adam", "touched_rows_of_decaying")
 adamax = Rule("apply_ada_max")
 rmsprop = Rule("apply_rms_prop")
 centered_rmsprop = Rule("apply_centered_rms_prop")
@@ -97,8 +90,8 @@ ftrl_with_shrinkage = Rule("apply_ftrl_v2")
 proximal_descent = Rule("apply_proximal_gradient_descent")
 proximal_adagrad = Rule("apply_proximal_adagrad")
 dual_averaging = Rule("apply_adagrad_da")
-add_sign = Rule("apply_add_sign", all_rows)
-power_sign = Rule("apply_power_sign", all_rows)
+add_sign = Rule("apply_add_sign", "all_rows")
+power_sign = Rule("apply_power_sign", "all_rows")
 
 
 def _momentum_of_steps(
@@ -118,7 +111,7 @@ def _largest_adam(var: Cell, m: Cell, v: Cell, largest: Cell, **given: Any) -> N
     adam_step(var, m, v, largest=largest, **given)
 
 
-adam_by_largest = Rule(_largest_adam, decaying_rows)
+adam_by_largest = Rule(_largest_adam, "decaying_rows")
 
 
 def _nadam(
@@ -144,7 +137,7 @@ def _nadam(
     var.subtract(lr * ahead / (ops.sqrt(squares / (1.0 - beta2_power)) + epsilon))
 
 
-nadam = Rule(_nadam, touched_rows_of_decaying)
+nadam = Rule(_nadam, "touched_rows_of_decaying")
 
 
 def _rmsprop_without_momentum(
@@ -156,7 +149,7 @@ def _rmsprop_without_momentum(
     var.subtract(grad * lr / (ops.sqrt(mean_square(ms, rho, grad, mg)) + epsilon))
 
 
-rmsprop_without_momentum = Rule(_rmsprop_without_momentum, touched_rows_of_decaying)
+rmsprop_without_momentum = Rule(_rmsprop_without_momentum, "touched_rows_of_decaying")
 
 
 def _adagrad_with_epsilon(var: Cell, accum: Cell, grad: Tensor, lr: Any, epsilon: Any) -> None:
