@@ -143,6 +143,11 @@ OPS_OF = {
     "training.descent": "apply_gradient_descent apply_momentum",
     "training.leaders": "apply_adagrad_da apply_ftrl apply_ftrl_v2",
     "training.penalties": "apply_proximal_gradient_descent apply_proximal_adagrad",
+    "training.rows": (
+        "sparse_apply_momentum sparse_apply_adagrad sparse_apply_adagrad_da sparse_apply_adadelta "
+        "sparse_apply_rms_prop sparse_apply_centered_rms_prop sparse_apply_ftrl sparse_apply_ftrl_v2 "
+        "sparse_apply_proximal_gradient_descent sparse_apply_proximal_adagrad"
+    ),
     "training.signs": "apply_add_sign apply_power_sign",
     "requirements": (
         "in_range coordinates_in_range nonzero is_permutation rows_ascend below at_most factor_positive "

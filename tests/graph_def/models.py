@@ -360,8 +360,9 @@ def derivatives(tf):
 
 TRAINED = [
     mlp, adam, gradient_descent, adagrad, rms_prop, centered_rms_prop, lenet, batch_norm, lstm, resources,
+    embedding, optimizers,
 ]
-IMPORTED = [*EXPORTED, *TRAINED, embedding, derivatives, optimizers, resource_optimizers]
+IMPORTED = [*EXPORTED, *TRAINED, derivatives, resource_optimizers]
 
 
 def served(tf, session, folder):

@@ -12,8 +12,8 @@ from typing import Any
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.training.row_sums import summed_by_row
 from staticgraph.compiler.ops.training.steps import Cell
 from staticgraph.state.variables import Variable
 
@@ -97,7 +97,7 @@ Places = tuple[Tensor, Callable[[Variable], Any], Callable[[Variable], Any]]
 
 def touched_rows(gradient: IndexedSlices, variable: Variable) -> Places:
     """The rows that the gradient touches; the others stay as they are."""
-    summed = summed_by_row(gradient, variable)
+    summed = _summed(gradient, variable)
     rows = partial(Rows, indices=summed.indices)
     return summed.values, rows, rows
 
@@ -110,13 +110,13 @@ def touched_rows_in_place(gradient: IndexedSlices, variable: Variable) -> Places
 
 def decaying_rows(gradient: IndexedSlices, variable: Variable) -> Places:
     """All rows: moving averages decay everywhere, and so every row of the variable moves."""
-    summed = summed_by_row(gradient, variable)
+    summed = _summed(gradient, variable)
     return summed.values, Whole, partial(DecayingRows, indices=summed.indices)
 
 
 def touched_rows_of_decaying(gradient: IndexedSlices, variable: Variable) -> Places:
     """The rows of the variable that the gradient touches; moving averages decay everywhere."""
-    summed = summed_by_row(gradient, variable)
+    summed = _summed(gradient, variable)
     slots = partial(DecayingRows, indices=summed.indices, only_touched=True)
     return summed.values, partial(Rows, indices=summed.indices), slots
 
@@ -126,21 +126,8 @@ def all_rows(gradient: IndexedSlices, variable: Variable) -> Places:
     return gradient.to_tensor(), Whole, Whole
 
 
-def summed_by_row(gradient: IndexedSlices, variable: Variable) -> IndexedSlices:
-    """A sparse gradient with the same indices, in which each slice is the sum of all slices of its row.
-
-    So no shape depends on how many rows are distinct: a row that is listed several times gets the same new
-    value several times.
-    """
+def _summed(gradient: IndexedSlices, variable: Variable) -> IndexedSlices:
+    """A sparse gradient with the same indices, in which each slice is the sum of all slices of its row."""
     known = variable.type.shape
     rows = known[0] if known is not None and known[0] is not None else ops.shape_of(variable)[0]
-    size = ops.shape_of(gradient.indices)[0]
-    numbers = ops.range(start=1, limit=size + 1, delta=1, dtype=int32)
-    columns = ops.expand_dims(gradient.indices, axis=-1)
-    last = ops.gather(
-        ops.tensor_scatter_update(ops.fill(0, dims=[rows]), columns, numbers), gradient.indices, axis=0
-    )
-    summed = ops.scatter_nd(
-        ops.expand_dims(last - 1, axis=-1), gradient.values, shape=ops.shape_of(gradient.values)
-    )
-    return IndexedSlices(ops.gather(summed, last - 1, axis=0), gradient.indices, gradient.dense_shape)
+    return gradient.with_values(summed_by_row(gradient.values, gradient.indices, rows))

@@ -31,7 +31,8 @@ class Rule:
 
     Attributes:
         step: The name of the op, or a formula where there is none.
-        sparse: The function of `cells.py` that chooses the cells for a sparse gradient.
+        sparse: The name of the op for a sparse gradient, or of the function of `cells.py` that chooses the
+            cells for it.
     """
 
     step: str | Callable[..., None]
@@ -54,10 +55,15 @@ class Rule:
             numbers: The other arguments of the formula. Tensors among them have the dtype of the gradient.
             use_locking: An attribute of TensorFlow's op.
         """
-        if isinstance(self.step, str) and not isinstance(gradient, IndexedSlices):
+        step = self.sparse if isinstance(gradient, IndexedSlices) else self.step
+        if isinstance(step, str) and step in OPS:
             changed = {name: slot.handle for name, slot in slots.items()}
-            given = {"var": variable.handle, **changed, "grad": gradient, "use_locking": use_locking}
-            return OPS[self.step](**given, **numbers).op
+            given = {"var": variable.handle, **changed, **numbers, "use_locking": use_locking}
+            if isinstance(gradient, IndexedSlices):
+                given |= {"grad": gradient.values, "indices": gradient.indices}
+            else:
+                given["grad"] = gradient
+            return OPS[step](**given).op
         from staticgraph.train.optimizers import cells as places  # few programs need it
 
         place: Callable[[Variable], Any] = places.Whole
@@ -76,20 +82,20 @@ class Rule:
 
 
 gradient_descent = Rule("apply_gradient_descent", "touched_rows_in_place")
-momentum = Rule("apply_momentum")
+momentum = Rule("apply_momentum", "sparse_apply_momentum")
 adam = Rule("apply_adam", "decaying_rows")
 lazy_adam = Rule("apply_adam")
 nesterov_adam = Rule("apply_adam", "touched_rows_of_decaying")
 adamax = Rule("apply_ada_max")
-rmsprop = Rule("apply_rms_prop")
-centered_rmsprop = Rule("apply_centered_rms_prop")
-adagrad = Rule("apply_adagrad")
-adadelta = Rule("apply_adadelta")
-ftrl = Rule("apply_ftrl")
-ftrl_with_shrinkage = Rule("apply_ftrl_v2")
-proximal_descent = Rule("apply_proximal_gradient_descent")
-proximal_adagrad = Rule("apply_proximal_adagrad")
-dual_averaging = Rule("apply_adagrad_da")
+rmsprop = Rule("apply_rms_prop", "sparse_apply_rms_prop")
+centered_rmsprop = Rule("apply_centered_rms_prop", "sparse_apply_centered_rms_prop")
+adagrad = Rule("apply_adagrad", "sparse_apply_adagrad")
+adadelta = Rule("apply_adadelta", "sparse_apply_adadelta")
+ftrl = Rule("apply_ftrl", "sparse_apply_ftrl")
+ftrl_with_shrinkage = Rule("apply_ftrl_v2", "sparse_apply_ftrl_v2")
+proximal_descent = Rule("apply_proximal_gradient_descent", "sparse_apply_proximal_gradient_descent")
+proximal_adagrad = Rule("apply_proximal_adagrad", "sparse_apply_proximal_adagrad")
+dual_averaging = Rule("apply_adagrad_da", "sparse_apply_adagrad_da")
 add_sign = Rule("apply_add_sign", "all_rows")
 power_sign = Rule("apply_power_sign", "all_rows")
 

@@ -211,6 +211,9 @@ without(
     "apply_ada_max apply_adadelta apply_adagrad apply_adagrad_da apply_adam apply_add_sign "
     "apply_centered_rms_prop apply_ftrl apply_ftrl_v2 apply_gradient_descent apply_momentum apply_power_sign "
     "apply_proximal_adagrad apply_proximal_gradient_descent apply_rms_prop "
+    "sparse_apply_adadelta sparse_apply_adagrad sparse_apply_adagrad_da sparse_apply_centered_rms_prop "
+    "sparse_apply_ftrl sparse_apply_ftrl_v2 sparse_apply_momentum sparse_apply_proximal_adagrad "
+    "sparse_apply_proximal_gradient_descent sparse_apply_rms_prop "
     "assign assign_add assign_sub scatter_add scatter_div scatter_max scatter_min scatter_mul "
     "scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub scatter_update",
 )

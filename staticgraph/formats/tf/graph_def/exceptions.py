@@ -8,8 +8,8 @@ from typing import Any
 from staticgraph.compiler.graph.dtypes import DType, bool_, int32, string
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.formats.tf.graph_def.attributes import attr_value
-from staticgraph.formats.tf.graph_def.correspondence import GRADIENT
-from staticgraph.formats.tf.graph_def.export import EXCEPTIONS, Writer, full_attrs
+from staticgraph.formats.tf.graph_def.correspondence import GRADIENT, pairs
+from staticgraph.formats.tf.graph_def.export import EXCEPTIONS, Writer, bound_attrs, full_attrs
 
 _Written = Callable[[Writer, Operation], bool]
 
@@ -208,6 +208,31 @@ def _sliced(writer: Writer, op: Operation, shape: str, begin: int, end: int, mas
     ends = [writer.constant([n], int32, f"{op.name}/const", op) for n in (begin, end, 1)]
     types = {"T": int32, "Index": int32, **masks}
     return writer.helper("StridedSlice", f"{op.name}/slice", [shape, *ends], types, op)
+
+
+@_exception(
+    "sparse_apply_adadelta", "sparse_apply_adagrad", "sparse_apply_adagrad_da",
+    "sparse_apply_centered_rms_prop", "sparse_apply_ftrl", "sparse_apply_ftrl_v2", "sparse_apply_momentum",
+    "sparse_apply_proximal_adagrad", "sparse_apply_proximal_gradient_descent", "sparse_apply_rms_prop",
+)  # fmt: skip
+def _step_of_rows(writer: Writer, op: Operation) -> bool:
+    """TensorFlow's takes each row once: the slices of a row are added up before, as its optimizers do."""
+    together = pairs(op.definition)
+    assert together is not None, op
+    names, name = [param.name for param in op.definition.params], op.name
+    place = names.index("indices")
+    grad, indices = op.tensors[place - 1 : place + 1]
+    unique = writer.helper(
+        "Unique", f"{name}/Unique", [writer.port(indices, op)], {"T": indices.dtype, "out_idx": int32}, op
+    )
+    count = writer.helper("Size", f"{name}/Size", [unique], {"T": indices.dtype, "out_type": int32}, op)
+    dtypes = {"T": grad.dtype, "Tindices": int32, "Tnumsegments": int32}
+    slices = [writer.port(grad, op), f"{unique}:1", count]
+    summed = writer.helper("UnsortedSegmentSum", f"{name}/UnsortedSegmentSum", slices, dtypes, op)
+    ports = [writer.port(tensor, op) for tensor in op.tensors]
+    ports[place - 1 : place + 1] = [summed, unique]
+    writer.node(op.type, name, ports, bound_attrs(together, op), op)
+    return True
 
 
 @_exception("pick")
