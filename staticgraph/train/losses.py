@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph import nn
-from staticgraph.arrays.array_ops import fitted_rank
 from staticgraph.arrays.casts import of_dtype, widened
 from staticgraph.building.framework import (
     GraphKeys,
@@ -442,6 +441,8 @@ def sparse_softmax_cross_entropy(
         if None not in ranks and ranks[1] == ranks[0] and y.shape.as_list()[-1] == 1:
             y = ops.squeeze(y, axis=(-1,))
         elif None in ranks:
+            from staticgraph.arrays.array_ops import fitted_rank  # most ranks are known
+
             y = fitted_rank(y, ops.rank_of(z) - 1)
         weights = convert_to_tensor(weights)
         if weights.shape.ndims is not None and weights.shape.ndims == (y.shape.ndims or 0) + 1:

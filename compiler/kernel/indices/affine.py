@@ -91,8 +91,13 @@ class Affine:
         order = [(estimate(factor), term, factor) for term, factor in self.terms.items()]
         if len(order) > 1:
             order.sort(key=lambda t: (t[0] < 0, -abs(t[0]), getattr(t[1], "name", "~")))
-        added = [_scaled(term, factor) for about, term, factor in order if about >= 0]
-        taken = [_scaled(term, -factor) for about, term, factor in order if about < 0]
+        added: list[Expr] = []
+        taken: list[Expr] = []
+        for about, term, factor in order:
+            if about >= 0:
+                added.append(_scaled(term, factor))
+            else:
+                taken.append(_scaled(term, -factor))
         if self.constant > 0 or not self.terms:
             added.append(Const(self.constant, int64))
         elif self.constant < 0:
