@@ -9,6 +9,7 @@ import numpy as np
 from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, get_default_graph, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
+from staticgraph.building.operator_operands import answered_by_operators
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, float64, int32, int64, string
 from staticgraph.compiler.graph.errors import DtypeError, UnimplementedError, misuse, require
@@ -17,28 +18,8 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import functions_of
 
-__all__ = [
-    "diag",
-    "diag_part",
-    "eye",
-    "fill",
-    "lin_space",
-    "linspace",
-    "matrix_band_part",
-    "matrix_diag",
-    "matrix_diag_part",
-    "matrix_set_diag",
-    "meshgrid",
-    "ones",
-    "ones_like",
-    "range",
-    "zeros",
-    "zeros_like",
-]
-
 # Few of the functions here need these: a constant of known sizes does without.
 _arrays = functions_of("staticgraph.arrays.array_ops", "concat reshape shape size stack")
-
 _SMALL = 1000  # larger constants are made while running, as in TF1
 
 
@@ -296,6 +277,7 @@ def matrix_diag(
     return ops.matrix_diag(diagonal, name=name)
 
 
+@answered_by_operators
 def matrix_diag_part(input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0) -> Tensor:
     """The diagonals of matrices. Only the main diagonal (k = 0) is supported."""
     _main_only(k == 0 and padding_value == 0)

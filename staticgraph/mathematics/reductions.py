@@ -18,21 +18,6 @@ from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import functions_of
 
-__all__ = [
-    "count_nonzero",
-    "reduce_all",
-    "reduce_any",
-    "reduce_euclidean_norm",
-    "reduce_logsumexp",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_std",
-    "reduce_sum",
-    "reduce_variance",
-]
-
 # Of variances and of sums of exponentials.
 _casts = functions_of("staticgraph.arrays.casts", "of_dtype widened")
 
