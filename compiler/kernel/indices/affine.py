@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import chain
 
 from staticgraph.compiler.graph.dtypes import DType, int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, estimate
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, several
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Reduce, Scalar, unknown, walk
 from staticgraph.compiler.support.dataclass import dataclass
@@ -113,6 +113,10 @@ class Affine:
             out = Scalar("add", (out, term), int64)
         for term in taken:
             out = Scalar("sub", (out, term), int64)
+        if "linear" not in out.known and all(_is_varying(t) and f.__class__ is int for _, t, f in order):
+            # What `linear` and `simplify_index` would find again, expression by expression.
+            out.known["linear"] = Affine({term: factor for _, term, factor in order}, self.constant)
+            out.known["simple"] = out
         return out
 
 
@@ -125,6 +129,11 @@ def wrapped(number: AnySize) -> AnySize:
     if isinstance(number, Size) or -_HALF <= number < _HALF:
         return number
     return (number + _HALF) % (2 * _HALF) - _HALF
+
+
+def _is_varying(term: Expr) -> bool:
+    """Return True for a loop variable that has several values."""
+    return term.__class__ is Index and several(term.extent)  # type: ignore[attr-defined]
 
 
 def _scaled(term: Expr, factor: AnySize) -> Expr:
