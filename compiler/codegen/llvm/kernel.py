@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -55,6 +56,7 @@ from staticgraph.compiler.kernel.stmt import (
     updates_of_outer,
 )
 
+_PARAMETER = re.compile(r"%([bs]\d+)\b")
 _MANY = 30  # statements of a function that may be long
 Begin = Callable[[Code], None]
 Call = Callable[[tuple[Stmt, ...], "_KernelEmitter"], bool]
@@ -85,8 +87,13 @@ def emit_phases(
         writer.write()
     if calls is None:
         calls = [PhaseCall(n, 0, kernel.chunks) for n, kernel in enumerate(kernels)]
-    codes = [writer.code(SCRATCH_PARAMETERS) for writer in writers]
-    phases = [Phase(codes[call.phase], call.chunks, None, call.first, ()) for call in calls]
+    # What a short phase costs is to pass operands, again and again if it is repeated.
+    repeats = len(calls) > len(kernels)
+    taken = [writer.taken() if repeats else None for writer in writers]
+    codes = [writer.code(SCRATCH_PARAMETERS, takes) for writer, takes in zip(writers, taken, strict=True)]
+    phases = [
+        Phase(codes[call.phase], call.chunks, None, call.first, (), taken[call.phase]) for call in calls
+    ]
     shared, private = (memory.scratch(kernels[0], is_shared)[1] for is_shared in (True, False))
     return KernelCode(tuple(phases), shared, private, cost, time, tuple(sizes))
 
@@ -154,12 +161,25 @@ class _KernelEmitter:
         if self._past_caches.used:
             self._emitter.line("fence seq_cst")
 
-    def code(self, more: Sequence[str]) -> Code:
-        """The function, with `more` parameters: when all sizes that it needs are known."""
+    def taken(self) -> tuple[int, ...]:
+        """The numbers of the buffers and sizes that the statements need."""
+        used = set(_PARAMETER.findall("\n".join(self._emitter.lines)))
+        return tuple([k for k, name in enumerate(self._parameters()) if name.split("%")[1] in used])
+
+    def _parameters(self) -> list[str]:
         noalias = "" if self._serial else "noalias "
-        parameters = [f"ptr {noalias}%b{k}" for k in range(len(self._kernel.arguments))]
-        sizes = [f"i64 {name}" for name in self._sizes.values()]
-        return self._emitter.finish([*parameters, *sizes, *more])
+        buffers = [f"ptr {noalias}%b{k}" for k in range(len(self._kernel.arguments))]
+        return [*buffers, *(f"i64 {name}" for name in self._sizes.values())]
+
+    def code(self, more: Sequence[str], takes: Sequence[int] | None = None) -> Code:
+        """The function, with `more` parameters: when all sizes that it needs are known.
+
+        `takes`: the numbers of the buffers and sizes that it takes; None: all.
+        """
+        parameters = self._parameters()
+        if takes is not None:
+            parameters = [parameters[k] for k in takes]
+        return self._emitter.finish([*parameters, *more])
 
     # Statements.
 
