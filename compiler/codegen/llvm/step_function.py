@@ -177,7 +177,7 @@ class StepFunction(Emitter):
     def _work(self, work: Work, private: str) -> None:
         match work:
             case KernelCall(phase):
-                if bounds(phase.chunks)[0] < 1 and phase.most > 1:
+                if isinstance(phase.chunks, Size) and bounds(phase.chunks)[0] < 1 < phase.most:
                     self._chunks_if_any(work, private)
                     return
                 operands = self.operands(work, private)
