@@ -9,6 +9,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import NoCompileError, RecompileWarning
+from staticgraph.runtime.step_compiler import StepCompiler
 from staticgraph.runtime.reports.recompile_reason import Cause
 
 
@@ -98,6 +99,30 @@ def test_sessions_that_compile_for_each_size_are_not_warned_of():
         for size in range(3, 10):
             session.run(patches, {z: np.ones((2, size))})
         assert {each.cause for each in session.compiles} == {Cause.FIRST, Cause.SHAPE}
+
+
+def test_an_error_of_the_compiler_is_told_once(monkeypatch):
+    """A step is compiled for each of its sizes then; that the user cannot see otherwise."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("by a size\nand more")
+
+    x = sg.placeholder(sg.float32, [None], name="x")
+    y = x * 2.0
+    monkeypatch.setattr(StepCompiler, "compile_open", broken)
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        with pytest.warns(RecompileWarning, match="all of them failed with ZeroDivisionError: by a size\n") as told:
+            np.testing.assert_array_equal(session.run(y, {x: ones(2)[:, 0]}), [2.0, 2.0])
+        assert told[0].filename == __file__ and "fault of the compiler" in str(told[0].message)
+        session.run(y, {x: ones(3)[:, 0]})  # warnings are errors here
+
+
+def test_an_error_of_a_user_is_no_fault_of_the_compiler():
+    x, y = (sg.placeholder(sg.float32, [None, None], name=name) for name in "xy")
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        with pytest.raises(sg.errors.InvalidArgumentError):
+            session.run(x + y, {x: np.ones((2, 3)), y: np.ones((4, 5))})
+        assert session.run(x + y, {x: ones(4), y: ones(4)}).shape == (4, 2)
 
 
 @pytest.mark.parametrize("first", [0, 4])
