@@ -2,7 +2,7 @@
 
     python -m tools.record.pictures
 
-It needs Pillow, and Keras_Preprocessing 1.1.2, of which TensorFlow 1.15.5 makes `tf.keras.preprocessing.image`.
+It needs Pillow and Keras_Preprocessing 1.1.2, which TensorFlow 1.15.5 has as `tf.keras.preprocessing.image`.
 """
 
 import json
