@@ -115,7 +115,7 @@ class Affine:
             out = Scalar("sub", (out, term), int64)
         if "linear" not in out.known and all(_is_varying(t) and f.__class__ is int for _, t, f in order):
             # What `linear` and `simplify_index` would find again, expression by expression.
-            out.known["linear"] = Affine({term: factor for _, term, factor in order}, self.constant)
+            out.known["linear"] = Affine({term: factor for _, term, factor in order}, constant)
             out.known["simple"] = out
         return out
 

@@ -7,6 +7,7 @@ each training step as one prepared call of compiled code.
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras import (
     activations,
+    applications,
     backend,
     callbacks,
     constraints,
@@ -29,6 +30,7 @@ __all__ = [
     "Model",
     "Sequential",
     "activations",
+    "applications",
     "backend",
     "callbacks",
     "constraints",
