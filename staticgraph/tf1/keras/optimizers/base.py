@@ -184,7 +184,7 @@ class Optimizer:
             self._prepare([v for _, v in pairs])
             steps = [self._update(gradient, variable) for gradient, variable in pairs]
             if updates is None:
-                steps += statistics_of([g for g, _ in pairs], steps)
+                steps += statistics_of(pairs, steps)
             with control_dependencies(steps):
                 counted = assign_add(self.iterations, 1)
             return group(*steps, counted)
