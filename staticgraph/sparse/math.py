@@ -51,7 +51,9 @@ def matmul(
             dense = conjugate(ops.transpose(dense, perm=(1, 0)))
         values = conjugate(a.values) if adjoint_a else a.values
         terms = ops.gather(dense, a.indices[:, column], axis=0) * ops.expand_dims(values, axis=1)
-        return ops.unsorted_segment_sum(terms, a.indices[:, row], num_segments=a.dense_shape[row])
+        made = ops.unsorted_segment_sum(terms, a.indices[:, row], num_segments=a.dense_shape[row])
+        made.set_shape([a.shape.with_rank(2)[row].value, rows[0 if adjoint_b else 1].value])
+        return made
 
 
 def _kept(x: SparseTensor, axis: Any, call: str) -> tuple[Any, Any]:
