@@ -19,7 +19,6 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.opdef import OpDef
-from staticgraph.compiler.graph.size_contexts import current_answer
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, terms_of
 
 _MOST_DEGREE = 6  # of a product of sizes: one of more is a power
@@ -118,8 +117,8 @@ def _wraps(size: AnySize, dtype: DType) -> bool:
     """Return True if numbers of a dtype may wrap around where a size is exact.
 
     Numbers such as `n * 1103515245 + 12345` of int32, and those of less than 32 bits, are taken for no sizes.
-    `n * 64` is a size if it fits in the run at hand, which is a guard then. In a program for all sizes, which
-    is made without a run, it is taken to fit.
+    `n * 64` is a size if it fits for the sizes at hand, which is a guard then. Raises Undecided if there are
+    none.
     """
     least, most = bounds(size)
     if dtype.min <= least and most <= dtype.max:
@@ -129,8 +128,6 @@ def _wraps(size: AnySize, dtype: DType) -> bool:
     most_factor = int(dtype.max) >> _ROOM
     if any(abs(f) > most_factor or len(m) > _MOST_DEGREE for m, f in terms_of(size).items()):
         return True
-    if current_answer() is None:
-        return False
     return not (size >= int(dtype.min) and size <= int(dtype.max))
 
 

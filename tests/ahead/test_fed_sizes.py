@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.llvm.c_interface import NO_POINTER
-from staticgraph.compiler.codegen.llvm.open_interface import NEGATIVE_SIZE, TOO_LARGE
+from staticgraph.compiler.codegen.llvm.open_interface import NEGATIVE_SIZE, OTHER_SIZES, TOO_LARGE
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.runtime.files.loaded import LoadedGraph
 from tests.ahead.native import STRICT, Native, built, cc, needs_compiler, same_bits, saved
@@ -94,3 +95,21 @@ def test_a_size_that_an_earlier_stage_computes_is_refused(tmp_path: Path):
     net = saved(tmp_path / "net.sg", {"run": sg.Signature({"y": sg.zeros([sg.cast(n, sg.int32), 2])}, [n])})
     with pytest.raises(UnimplementedError, match="a shape in it depends on the value of"):
         built(net)
+
+
+def test_a_product_of_sizes_that_leaves_its_dtype(tmp_path: Path):
+    """`shape(x)[0] * 64` of int32 wraps around as TensorFlow's, and is refused as a size."""
+    x = sg.placeholder(sg.float32, [None], name="x")
+    count = sg.shape(x)[0] * 64
+    numbers = sg.Signature({"count": count, "third": count // 3}, [x])
+    made = sg.Signature({"made": sg.zeros([count], sg.int8)}, [x])
+    native = Native(built(saved(tmp_path / "net.sg", {"run": numbers, "make": made})), tmp_path)
+    assert native.init() == 0
+    run = native.library[native.function("run").symbol]
+    for rows, wanted in ((5, 320), (2**25 - 1, 2**31 - 64), (2**25, -(2**31)), (2**25 + 3, 192 - 2**31)):
+        status, _, bytes = native.sizes("run", rows)
+        space, found = ctypes.create_string_buffer(bytes), (ctypes.c_int32(), ctypes.c_int32())
+        parts = (ctypes.c_int64(rows), space, *map(ctypes.byref, found), space, ctypes.c_size_t(bytes))
+        assert (status, run(native.state, *parts)) == (0, 0)
+        assert [each.value for each in found] == [wanted, wanted // 3]
+        assert native.sizes("make", rows)[0] == (0 if wanted > 0 else OTHER_SIZES)

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
-from staticgraph.compiler.graph.dtypes import float32, int32, int64
+from staticgraph.compiler.graph.dtypes import bool_, float32, int32, int64
 from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, at_most, evaluate, symbol
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Local, Scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Local, Scalar, walk
 from staticgraph.compiler.kernel.indices.affine import bounds, linear
 from staticgraph.compiler.kernel.indices.extremes import apart, extremes, span
 from staticgraph.compiler.kernel.indices.facts import Facts
 from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Stmt, Store, Update
 
 HALF = 1 << 63
@@ -50,7 +51,7 @@ MEANING: dict[str, Callable[..., Any]] = {
     "minimum": min, "maximum": max, "select": lambda c, x, y: x if c else y, "cast": int,
     "floordiv": lambda x, y: x // y if y else 0, "floormod": lambda x, y: x % y if y else 0,
     "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y, "ge": lambda x, y: x >= y,
-    "and": lambda x, y: x & y, "or": lambda x, y: x | y,
+    "eq": lambda x, y: x == y, "and": lambda x, y: x & y, "or": lambda x, y: x | y,
 }  # fmt: skip
 
 
@@ -254,3 +255,42 @@ def test_extremes_of_the_lesser_of_two_sizes():
     assert extremes(scalar.maximum(one, one + 4)) == (n + 4, n + 4)
     low, high = extremes(scalar.minimum(Index("k", n) + one, Index("l", n)))
     assert (low, high) == (0, n - 1)
+
+
+WIDE = (1 << 40, (1 << 62) + 1, HALF - 1, -HALF, -(1 << 40) - 1, 3**30)
+
+
+def test_numbers_beyond_64_bits_wrap_around():
+    """Positions times large numbers are numbers as machine code has them, and are compared as such."""
+    r, proven = Random(3), 0
+    k = Index("k", n)
+    for _ in range(400):
+        place: Expr = r.choice((k, i, k + i, scalar.maximum(k, 1), Const(r.choice(WIDE), int64)))
+        for _ in range(r.choice((1, 2, 3))):
+            wide, small = Const(r.choice(WIDE), int64), r.choice((k, i, scalar.minimum(k, 2)))
+            change = (
+                place * wide,
+                place + wide,
+                wide - place,
+                place + small * wide,
+                place % min(abs(wide.value), HALF - 1),
+            )
+            place = r.choice((*change, scalar.minimum(place, wide), scalar.maximum(place, small)))
+        other = r.choice((Const(5, int64), k, place + 1))
+        for made in (place, scalar.lt(place, other), scalar.eq(place, other)):
+            simple = simplify_index(made)
+            proven += isinstance(simple, Const)
+            assert all(-HALF <= e.value < HALF for e in walk(simple) if isinstance(e, Const)), (made, simple)
+            for number in range(7):
+                at: dict[Expr, int] = {k: number, i: number % 4}
+                wanted, found = (computed(e, at, {"n": 7}) for e in (made, simple))
+                assert wanted == found, (made, simple, number)
+    assert proven > 100
+
+
+def test_numbers_of_data_beside_open_sizes_may_overflow():
+    """The greatest number and one more is less, whatever size is added to both."""
+    sum = a + Index("k", n)
+    assert isinstance(simplify_index(scalar.lt(sum, sum + 1)), Scalar)
+    near = scalar.minimum(scalar.maximum(a, 0), 9) + Index("k", n)
+    assert simplify_index(scalar.lt(near, near + 1)) is Const(True, bool_)

@@ -14,7 +14,10 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import headline, told
+from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.errors import OpError, headline, told
+from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.opdef import OPS
 
 
 def x(*shape: int, dtype: Any = sg.float32) -> sg.Tensor:
@@ -66,7 +69,80 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "rank 2",
     ),
     "a permutation of a matrix": (lambda: ops.invert_permutation(n(2, 2)), "vector"),
+    "spectra of a cube": (
+        lambda: ops.irfft_rows(x(2, 3, 9, dtype=sg.complex64), x(16, dtype=sg.complex64)), "rank 3",
+    ),
+    "a band of a number": (lambda: ops.band_sum(x(), radius=1), "no last axis"),
+    "windows of many taps": (
+        lambda: ops.max_pool_grad(
+            x(1, 40, 40, 1), x(1, 1, 1, 1), ksize=(1, 40, 40, 1), strides=(1, 1, 1, 1), padding="VALID"
+        ),
+        "written out",
+    ),
+    "a cotangent of a vector": (lambda: ops.bias_add_grad(x(3)), "at least 2"),
+    "paddings of more than there is": (
+        lambda: ops.mirror_pad_grad(x(3), paddings=((2, 2),), mode="REFLECT"), "more than",
+    ),
+    "a matrix that is no permutation": (lambda: ops.is_permutation(n(2, 2), of="it", operand="x"), "vector"),
+    "nothing to join": (lambda: ops.concat([], axis=0), "nothing to join"),
+    "no processes": (lambda: ops.all_gather(x(2), workers=0), "number of processes"),
+    "a truth value as a number of processes": (
+        lambda: ops.all_gather(x(2), workers=True), "number of processes",
+    ),
+    "another combination": (lambda: ops.all_reduce(x(2), workers=1, combine="xor"), "must be one of"),
+    "a number that is no array of tensors": (
+        lambda: ops.tensor_array_scatter(x(), n(1), x(1), number=0), "at least one axis",
+    ),
+    "a step beyond the dtype": (
+        lambda: ops.range(start=0, limit=9, delta=300, dtype=sg.int8), "does not fit",
+    ),
+    "a start beyond numbers": (
+        lambda: ops.range(start=float("inf"), limit=9.0, delta=1.0, dtype=sg.float32), "does not fit",
+    ),
+    "two notations": (lambda: ops.as_string(x(2), scientific=True, shortest=True), "not both"),
+    "a fill of letters": (lambda: ops.as_string(x(2), fill="x"), "must be one of"),
+    "errors that are none": (
+        lambda: ops.unicode_decode_with_offsets(x(2, dtype=sg.string), input_encoding="UTF-8", errors="x"),
+        "must be one of",
+    ),
+    "attempts without end": (
+        lambda: ops.sample_distorted_bounding_box(n(3), x(1, 1, 4), x(), max_attempts=10**6), "at most",
+    ),
+    "parts of a box": (
+        lambda: ops.sample_distorted_bounding_box(n(3), x(1, 1, 4), x(2)), "one number",
+    ),
 }  # fmt: skip
+
+
+def loop_of(given: str, taken: str, left: int) -> Any:
+    """The loop of a Function whose body takes a number, and leaves so many beside a condition."""
+    build = Builder()
+    is_going, number = build.parameter("is_going", "bool", ()), build.parameter("number", given, ())
+    param = build.parameter("param", taken, ())
+    body = Function((param,), (is_going, *[param] * left))
+    attrs = {"body": body, "carried": 1, "family": 0, "bound": None, "exact": False, "brief": True}
+    return build.apply(OPS["loop"], (is_going, number), attrs)
+
+
+@pytest.mark.parametrize(
+    ("given", "taken", "left", "text"),
+    [
+        ("int32", "float32", 1, "its body takes"),
+        ("int32", "int32", 0, "the body gives"),
+        ("int32", "int32", 2, "gives"),
+    ],
+)
+def test_a_loop_of_a_function_fits_its_body(given: str, taken: str, left: int, text: str):
+    """A file has no such loop; a pass that builds a wrong one is told before there is code of it."""
+    with pytest.raises(OpError, match=text):
+        loop_of(given, taken, left)
+    loop_of("int32", "int32", 1)
+
+
+def test_positions_before_the_first_are_no_places_of_a_stitch():
+    """NumPy counts negative positions from the end, and would stitch there."""
+    with sg.Session() as session, pytest.raises(sg.errors.InvalidArgumentError, match="not be negative"):
+        session.run(ops.stitch_sources(sg.constant([2, -1])))
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -19,6 +19,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 Range = tuple[int | float, int | float]
 UNKNOWN: Range = (-math.inf, math.inf)
 MOST = 1 << 56  # no loop runs over more elements than an address space has bytes
+_HALF = 1 << 63  # numbers of int64 lie between its opposite and what is below it
 _OVERFLOWING = frozenset({"add", "sub", "mul", "neg"})  # may wrap around where a range has no end
 
 
@@ -88,21 +89,42 @@ class Affine:
     @property
     def expr(self) -> Expr:
         """The form as an expression, the same object for equal forms: greater factors first."""
-        order = [(estimate(factor), term, factor) for term, factor in self.terms.items()]
+        constant = wrapped(self.constant)
+        order: list[tuple[int, Expr, AnySize]] = []
+        for term, factor in self.terms.items():
+            factor = wrapped(factor)
+            if isinstance(factor, Size) or factor:
+                order.append((estimate(factor), term, factor))
         if len(order) > 1:
             order.sort(key=lambda t: (t[0] < 0, -abs(t[0]), getattr(t[1], "name", "~")))
-        added = [_scaled(term, factor) for about, term, factor in order if about >= 0]
-        taken = [_scaled(term, -factor) for about, term, factor in order if about < 0]
-        if self.constant > 0 or not self.terms:
-            added.append(Const(self.constant, int64))
-        elif self.constant < 0:
-            taken.append(Const(-self.constant, int64))
+        added: list[Expr] = []
+        taken: list[Expr] = []
+        for about, term, factor in order:
+            if about >= 0:
+                added.append(_scaled(term, factor))
+            else:
+                taken.append(_scaled(term, wrapped(-factor)))
+        if constant > 0 or not order:
+            added.append(Const(constant, int64))
+        elif constant < 0:
+            taken.append(Const(wrapped(-constant), int64))
         out = added.pop(0) if added else -taken.pop(0)
         for term in added:
             out = Scalar("add", (out, term), int64)
         for term in taken:
             out = Scalar("sub", (out, term), int64)
         return out
+
+
+def wrapped(number: AnySize) -> AnySize:
+    """A number as one of int64, whose arithmetic wraps around; an open size as it is.
+
+    >>> wrapped(2**63), wrapped(-3)
+    (-9223372036854775808, -3)
+    """
+    if isinstance(number, Size) or -_HALF <= number < _HALF:
+        return number
+    return (number + _HALF) % (2 * _HALF) - _HALF
 
 
 def _scaled(term: Expr, factor: AnySize) -> Expr:

@@ -5,10 +5,20 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.open_sizes import replaced
-from staticgraph.compiler.graph.sizes import AnySize, AtMost, Quotient, Size, proven, quotient, symbol
+from staticgraph.compiler.graph.sizes import (
+    AnySize,
+    AtMost,
+    Quotient,
+    Size,
+    proven,
+    quotient,
+    symbol,
+    terms_of,
+)
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel.expr import (
     Const,
@@ -25,6 +35,7 @@ from staticgraph.compiler.kernel.expr import (
 )
 from staticgraph.compiler.kernel.indices.affine import MOST, Affine, Range, bounds, linear
 
+_MOST_FACTOR = 1 << 32  # a symbol times a greater one may be beyond 64 bits
 Extremes = tuple[AnySize | None, AnySize | None]
 Span = tuple[Range, Extremes]
 
@@ -42,7 +53,7 @@ def extremes(expr: Expr) -> Extremes:
 
 def form_extremes(form: Affine) -> Extremes:
     """The least and the greatest value of an affine form as sizes: see `extremes`. None if unknown."""
-    if _may_overflow(form):
+    if may_overflow(form):
         return None, None
     low: AnySize | None = form.constant
     high: AnySize | None = form.constant
@@ -59,17 +70,28 @@ def form_extremes(form: Affine) -> Extremes:
     return low, high
 
 
-def _may_overflow(form: Affine) -> bool:
-    """Return True if a sum has a term of data that may be large: `maximum(x[i], 0) + 1` may be negative."""
+def may_overflow(form: Affine) -> bool:
+    """Return True if a sum may be beyond 64 bits, as `maximum(x[i], 0) + 1` and `i * 2**40` may."""
     if (
         len(form.terms) == 1
         and not form.constant
         and all(type(f) is int and f == 1 for f in form.terms.values())
     ):
         return False
-    if abs(form.constant) > MOST:
-        return True
-    return any(_is_data(term) and max(map(abs, bounds(term))) > MOST for term in form.terms)
+    return abs(form.constant) > MOST or any(starmap(_is_far, form.terms.items()))
+
+
+def _is_far(term: Expr, factor: AnySize) -> bool:
+    """Return True if a term of a sum may be so large that sums with it overflow."""
+    ends = extremes(term)
+    if None in ends or _is_data(term):
+        return max(map(abs, bounds(term))) * max(map(abs, terms_of(factor).values())) > MOST
+    return any(_is_large(end * factor) for end in ends)
+
+
+def _is_large(end: AnySize) -> bool:
+    terms = terms_of(end).items()
+    return any(abs(factor) > (_MOST_FACTOR if monomial else MOST) for monomial, factor in terms)
 
 
 def _is_data(expr: Expr) -> bool:
@@ -149,7 +171,7 @@ def _is_below(place: Expr, extent: AnySize) -> bool:
 def _bounding(place: Expr, form: Affine, taken: str, added: str) -> list[Expr]:
     """Positions that bound one from the same side: an operand in place of an extreme that is a term of it."""
     found: list[Expr] = []
-    if _may_overflow(form):
+    if may_overflow(form):
         return found
     for term, factor in form.terms.items():
         if (

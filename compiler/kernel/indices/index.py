@@ -26,8 +26,14 @@ from operator import attrgetter, itemgetter
 from staticgraph.compiler.graph.dtypes import bool_, int64
 from staticgraph.compiler.graph.sizes import Size, content, proven, quotient, same, several
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Scalar, rebuild, unknown, walk
-from staticgraph.compiler.kernel.indices.affine import Affine, bounds, floor, linear
-from staticgraph.compiler.kernel.indices.extremes import Extremes, extremes, form_extremes, is_open
+from staticgraph.compiler.kernel.indices.affine import Affine, bounds, floor, linear, wrapped
+from staticgraph.compiler.kernel.indices.extremes import (
+    Extremes,
+    extremes,
+    form_extremes,
+    is_open,
+    may_overflow,
+)
 from staticgraph.compiler.kernel.stmt import Buffer
 
 _DECIDE = {
@@ -58,6 +64,8 @@ def offset(buffer: Buffer, at: tuple[Expr, ...]) -> Affine:
 
 _known, _simple = attrgetter("known"), itemgetter("simple")
 
+_LARGE_DIVISOR = 1 << 32  # a lesser one is nowhere near the end of 64 bits
+
 
 def simplify_index(expr: Expr) -> Expr:
     """`expr` with the index arithmetic in it, also below loads and comparisons, in its simplest form."""
@@ -81,9 +89,9 @@ def _simplest(node: Expr) -> Expr:
         case Scalar("add" | "sub" | "mul" | "neg", _, dtype) if dtype is int64:
             return _sum(node)
         case Scalar("floordiv" | "truncdiv" as op, (a, Const(int(n))), dtype) if dtype is int64 and n > 0:
-            return _quotient(linear(a), n) if _divisible(op, a) else node
+            return _quotient(linear(a), n) if _divisible(op, a, n) else node
         case Scalar("floormod" | "truncmod" as op, (a, Const(int(n))), dtype) if dtype is int64 and n > 0:
-            return _remainder(linear(a), n) if _divisible(op, a) else node
+            return _remainder(linear(a), n) if _divisible(op, a, n) else node
         case Scalar("floordiv" | "floormod" as op, (a, b), dtype) if dtype is int64:
             form = linear(b)
             if form.is_size and isinstance(form.size, Size):
@@ -139,7 +147,8 @@ def _apart(a: Expr, b: Expr) -> Extremes | None:
     """The extremes of a difference of positions, if it depends on open sizes."""
     if a.dtype is not int64 or not (is_open(a) or is_open(b)):
         return None
-    return form_extremes(linear(a) + linear(b).times(-1))
+    forms = linear(a), linear(b)
+    return None if any(map(may_overflow, forms)) else form_extremes(forms[0] + forms[1].times(-1))
 
 
 def _decided(op: str, apart: Extremes) -> bool | None:
@@ -179,7 +188,7 @@ def _folded(op: str, a: Expr, b: Expr) -> Expr | None:
     if op == "mul" and 0 in (x, y):
         return Const(0, int64)
     if x is not None and y is not None:
-        known = x + y if op == "add" else x - y if op == "sub" else x * y
+        known = wrapped(x + y if op == "add" else x - y if op == "sub" else x * y)
         return Const(known, int64) if known >= 0 else None
     neutral = 1 if op == "mul" else 0
     other = a if y == neutral else b if x == neutral and op != "sub" else None
@@ -204,7 +213,10 @@ def _recombined(form: Affine) -> Affine:
     return form
 
 
-def _divisible(op: str, dividend: Expr) -> bool:
+def _divisible(op: str, dividend: Expr, n: int) -> bool:
+    """Return True if a division by `n` may be done term by term, and nothing overflows."""
+    if n > _LARGE_DIVISOR and _split(linear(dividend), n)[1].range[1] > int64.max:
+        return False  # the constant of the rest is less than `n`, but may be more than that of the dividend
     low, high = bounds(dividend)
     if low >= (0 if op.startswith("trunc") else int64.min) and high <= int64.max:
         return True

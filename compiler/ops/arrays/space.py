@@ -123,8 +123,6 @@ def _blocks(input: TensorType, block_shape: Any, pairs: Any, what: str) -> int:
         all(b is None or b >= 1 for b in block_shape), f"block_shape {list(block_shape)} must be positive"
     )
     require(pairs is None or len(pairs) == m, f"{what} must be one pair for each of the {m} blocked axes")
-    known = [n for pair in pairs or () for n in pair or () if n is not None]
-    require(all(n >= 0 for n in known), f"{what} must be non-negative: {pairs}")
     require(
         input.rank is None or input.rank > m,
         f"{shape_text(input.shape)} has fewer than {m} axes after the batch",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidArgumentError
+from staticgraph.domains.image.claims import check_claim
 from staticgraph.domains.image.deep_png import decode_deep_png
 
 MAX_ELEMENTS = 1 << 29  # of one picture, or of all frames of one: 512 MiB of bytes
@@ -45,6 +46,7 @@ def opened(contents: bytes, *kinds: str) -> Iterator[Any]:
     try:
         with image_module.open(io.BytesIO(contents), formats=kinds) as picture:
             _check_size(picture.width, picture.height, 4)
+            check_claim(contents, picture)
             yield picture
     except (InvalidArgumentError, MemoryError):
         raise

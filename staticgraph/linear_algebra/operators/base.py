@@ -24,8 +24,6 @@ from staticgraph.mathematics.math_ops import abs as absolute
 from staticgraph.mathematics.math_ops import exp, log
 from staticgraph.mathematics.reductions import reduce_max, reduce_min, reduce_sum
 
-__all__ = ["LinearOperator"]
-
 
 class LinearOperator:
     """Base class of linear operators: matrices, or batches of them, that need not be held in full.

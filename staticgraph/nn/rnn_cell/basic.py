@@ -15,8 +15,6 @@ from staticgraph.state.initializers import Constant, Zeros
 from staticgraph.state.layer import known_size
 from staticgraph.state.variables import Variable
 
-__all__ = ["BasicRNNCell", "GRUCell"]
-
 
 def rows_times(inputs: Tensor, kernel: Any, bias: Any) -> Tensor:
     """`inputs @ kernel + bias` for inputs [time, batch, features], in one product."""

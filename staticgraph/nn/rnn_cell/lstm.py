@@ -20,8 +20,6 @@ from staticgraph.nn.rnn_cell.basic import rows_times
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.layer import known_size
 
-__all__ = ["BasicLSTMCell", "LSTMCell", "LSTMStateTuple"]
-
 
 class LSTMStateTuple(NamedTuple):
     """The state of an LSTM: the memory `c` and the output `h`, or their sizes."""

@@ -15,8 +15,6 @@ from staticgraph.nn.rnn_cell.base import RNNCell
 from staticgraph.state.scopes import variable_scope
 from staticgraph.state.variables import Variable
 
-__all__ = ["MultiRNNCell"]
-
 
 class MultiRNNCell(RNNCell):
     """The cells in a list, one on top of the other. The state is a tuple of their states.

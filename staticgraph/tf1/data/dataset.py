@@ -37,8 +37,6 @@ from staticgraph.tf1.data.structure import (
     structure_of,
 )
 
-__all__ = ["Dataset"]
-
 _ALL = 2**31 - 1  # of the names of files, to shuffle them
 INTERLEAVED = 4  # datasets that are read in turn where the user leaves it open
 

@@ -29,22 +29,6 @@ from staticgraph.runtime.session import Session
 from staticgraph.state.layer import forget_layers
 from staticgraph.state.variable_lists import variables_initializer
 
-__all__ = [
-    "batch_get_value",
-    "batch_set_value",
-    "clear_session",
-    "get_session",
-    "get_uid",
-    "get_value",
-    "learning_phase",
-    "learning_phase_scope",
-    "manual_variable_initialization",
-    "reset_uids",
-    "set_learning_phase",
-    "set_session",
-    "set_value",
-]
-
 
 class _GraphState:
     """State of Keras that belongs to one graph."""

@@ -195,7 +195,6 @@ class Optimizer:
             self._create_slots([v for _, v in given])
         with name_scope(name, self._name) as scope:
             self._prepare()
-            self._begin([g for g, _ in given])
             updates = [self._update(grad, var) for grad, var in given]
             updates += statistics_of([g for g, _ in given], updates)
             if global_step is None:
@@ -211,9 +210,6 @@ class Optimizer:
         if operation not in train_ops:
             train_ops.append(operation)
         return operation
-
-    def _begin(self, gradients: Sequence[Gradient]) -> None:
-        """Make what the updates by these gradients have in common."""
 
     def _update(self, grad: Gradient, var: Variable) -> Operation:
         with name_scope(f"update_{var.op.name}"):

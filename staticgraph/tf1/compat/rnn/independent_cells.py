@@ -11,8 +11,6 @@ from staticgraph.nn.rnn_cell.lstm import OfMemory
 from staticgraph.state.initializers import Ones, Zeros
 from staticgraph.state.layer import known_size
 
-__all__ = ["IndRNNCell", "IndyGRUCell", "IndyLSTMCell", "SRUCell"]
-
 
 class _Independent(OfUnits, LayerRNNCell):
     """A cell that multiplies the state of each unit by numbers of its own (Li et al. 2018)."""

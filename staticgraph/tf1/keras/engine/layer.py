@@ -26,8 +26,6 @@ from staticgraph.tf1.keras.engine.owned import attributes, own_attributes, varia
 from staticgraph.tf1.keras.engine.structure import leaves, mapped, of_shapes
 from staticgraph.tf1.keras.settings import dtype_name, floatx
 
-__all__ = ["Layer"]
-
 _OPTIONS = {
     "activity_regularizer",
     "autocast",
@@ -95,7 +93,7 @@ class Layer(Connections, base.Layer):
         number = base.count_of_layers(name)
         return name if number == 1 else f"{name}_{number - 1}"
 
-    def _numbered(self, word: str) -> str:
+    def _unique_name(self, word: str) -> str:
         return word  # which has its number already
 
     # For subclasses

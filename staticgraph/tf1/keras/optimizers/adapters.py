@@ -16,8 +16,6 @@ from staticgraph.tf1.keras.optimizers.base import Hyper, Optimizer
 from staticgraph.tf1.keras.settings import epsilon as default_epsilon
 from staticgraph.train.optimizers import rules
 
-__all__ = ["Adadelta", "Adagrad", "Adam", "Adamax", "Ftrl", "Nadam", "RMSprop", "SGD"]
-
 
 class SGD(Optimizer):
     """`variable -= rate * gradient`, or with `momentum`, a moving sum of such steps.
@@ -43,11 +41,11 @@ class SGD(Optimizer):
         super().__init__(name, learning_rate, kwargs, momentum=momentum)
         self.nesterov = nesterov
         self.rule = rules.momentum_of_steps if momentum else rules.gradient_descent
-        self.slots = {"total": "momentum"} if momentum else {}
+        self.slots = {"accum": "momentum"} if momentum else {}
         self.numbers = {"momentum": "momentum"} if momentum else {}
 
     def _numbers(self, like: Any) -> dict[str, Any]:
-        return super()._numbers(like) | {"nesterov": self.nesterov}
+        return super()._numbers(like) | ({"use_nesterov": self.nesterov} if self.slots else {})
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"nesterov": self.nesterov}
@@ -103,7 +101,7 @@ class Adam(_WithDecayRates):
         super().__init__(**given)
         self.amsgrad = amsgrad
         if amsgrad:
-            self.slots = {**self.slots, "largest": "vhat"}
+            self.rule, self.slots = rules.adam_by_largest, {**self.slots, "largest": "vhat"}
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"amsgrad": self.amsgrad}
@@ -177,10 +175,11 @@ class RMSprop(_WithEpsilon):
     ) -> None:
         super().__init__(name, learning_rate, kwargs, epsilon, rho=rho, momentum=momentum)
         self.centered = centered
-        self.rule = rules.rmsprop if momentum else rules.decaying_rmsprop
-        total, mean = {"total": "momentum"} if momentum else {}, {"mean": "mg"} if centered else {}
-        self.slots = {"rms": "rms", **total, **mean}
-        self.numbers = {"decay": "rho", **({"momentum": "momentum"} if momentum else {})}
+        with_momentum = rules.centered_rmsprop if centered else rules.rmsprop
+        self.rule = with_momentum if momentum else rules.rmsprop_without_momentum
+        total, mean = {"mom": "momentum"} if momentum else {}, {"mg": "mg"} if centered else {}
+        self.slots = {"ms": "rms", **total, **mean}
+        self.numbers = {"rho": "rho", **({"momentum": "momentum"} if momentum else {})}
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"centered": self.centered}
@@ -191,7 +190,7 @@ class Adadelta(_WithEpsilon):
 
     rho = Hyper()
     rule = rules.adadelta
-    slots: Mapping[str, str] = {"squares": "accum_grad", "steps": "accum_var"}
+    slots: Mapping[str, str] = {"accum": "accum_grad", "accum_update": "accum_var"}
     numbers: Mapping[str, str] = {"rho": "rho"}
 
     def __init__(
@@ -208,8 +207,8 @@ class Adadelta(_WithEpsilon):
 class Adagrad(_WithEpsilon):
     """Gradients divided by the root of the sum of all their squares."""
 
-    rule = rules.adagrad
-    slots: Mapping[str, str] = {"total": "accumulator"}
+    rule = rules.adagrad_with_epsilon
+    slots: Mapping[str, str] = {"accum": "accumulator"}
 
     def __init__(
         self,
@@ -238,10 +237,9 @@ class Ftrl(Optimizer):
 
     learning_rate_power = Hyper()
     l1_regularization_strength, l2_regularization_strength = Hyper(), Hyper()
-    rule = rules.ftrl
-    slots: Mapping[str, str] = {"squares": "accumulator", "linear": "linear"}
+    slots: Mapping[str, str] = {"accum": "accumulator", "linear": "linear"}
     numbers: Mapping[str, str] = {
-        "learning_rate_power": "learning_rate_power",
+        "lr_power": "learning_rate_power",
         "l1": "l1_regularization_strength",
         "l2": "l2_regularization_strength",
     }
@@ -266,12 +264,13 @@ class Ftrl(Optimizer):
             l2_regularization_strength=l2_regularization_strength,
         )
         self._first, self._shrinkage = initial_accumulator_value, l2_shrinkage_regularization_strength
+        self.rule = rules.ftrl_with_shrinkage if self._shrinkage else rules.ftrl
 
     def _initial(self, slot_name: str) -> Any:
         return initializers.Constant(self._first) if slot_name == "accumulator" else None
 
     def _numbers(self, like: Any) -> dict[str, Any]:
-        return super()._numbers(like) | {"shrinkage": self._shrinkage}
+        return super()._numbers(like) | ({"l2_shrinkage": self._shrinkage} if self._shrinkage else {})
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {

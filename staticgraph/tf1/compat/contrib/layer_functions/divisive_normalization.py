@@ -8,8 +8,6 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.layer import known_size
 
-__all__ = ["GDN", "gdn"]
-
 
 class GDN(sg.layers.Layer):
     """Divide each channel by a norm over all: `x[i] / sqrt(beta[i] + sum(gamma[j, i] * x[j] ** 2))`.
