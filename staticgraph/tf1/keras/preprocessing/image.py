@@ -375,11 +375,9 @@ class ImageDataGenerator:
         Raises:
             ValueError: For a mode that does not exist.
         """
-        if save_to_dir is not None:
-            raise misuse(NotImplementedError, "flow_from_directory(): save_to_dir is not offered")
         return DirectoryIterator(
             directory, self, target_size, color_mode, classes, class_mode, batch_size, shuffle, seed,
-            follow_links, subset, interpolation,
+            self.data_format, save_to_dir, save_prefix, save_format, follow_links, subset, interpolation,
         )  # fmt: skip
 
 
