@@ -9,8 +9,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import NoCompileError, RecompileWarning
-from staticgraph.runtime.step_compiler import StepCompiler
 from staticgraph.runtime.reports.recompile_reason import Cause
+from staticgraph.runtime.step_compiler import StepCompiler
 
 
 def ones(rows):
@@ -111,7 +111,9 @@ def test_an_error_of_the_compiler_is_told_once(monkeypatch):
     y = x * 2.0
     monkeypatch.setattr(StepCompiler, "compile_open", broken)
     with sg.Session(open_sizes=True, device="cpu") as session:
-        with pytest.warns(RecompileWarning, match="all of them failed with ZeroDivisionError: by a size\n") as told:
+        with pytest.warns(
+            RecompileWarning, match="all of them failed with ZeroDivisionError: by a size\n"
+        ) as told:
             np.testing.assert_array_equal(session.run(y, {x: ones(2)[:, 0]}), [2.0, 2.0])
         assert told[0].filename == __file__ and "fault of the compiler" in str(told[0].message)
         session.run(y, {x: ones(3)[:, 0]})  # warnings are errors here
