@@ -9,8 +9,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import NoCompileError, RecompileWarning
-from staticgraph.runtime.step_compiler import StepCompiler
 from staticgraph.runtime.reports.recompile_reason import Cause
+from staticgraph.runtime.step_compiler import StepCompiler
 
 
 def ones(rows):
