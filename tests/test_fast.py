@@ -63,7 +63,6 @@ REACHED = {
     "staticgraph.tf1.compat.contrib.training": (
         "compat/test_contrib_training.py::test_create_train_op_of_slim"
     ),
-    "staticgraph.tf1.keras.utils": "solver/test_progress.py::test_a_bar_on_a_terminal",
 }
 
 
