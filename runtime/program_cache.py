@@ -238,13 +238,15 @@ class ProgramCache:
     ) -> tuple[list[np.ndarray], PendingWrites]:
         """Run the program: the fetches, and what is to change in the store."""
         stored = [to_storage(a, t.dtype) for a, t in zip(arrays, self.feeds, strict=True)]
-        step = program.prepared.step
-        if (more := step.fetches - len(self.recyclers) - len(self._captured)) > 0:
-            self._captured += [BufferPool() for _ in range(more)]
-        pools = (*self.recyclers, *self._captured)[: step.fetches]
-        results, changes = program.step(stored, self.store, pools)
+        results, changes = program.step(stored, self.store, self.pools(program.prepared.step.fetches))
         types = program.prepared.program.results
         return [from_storage(r, t.dtype) for r, t in zip(results, types, strict=False)], changes
+
+    def pools(self, count: int) -> tuple[BufferPool, ...]:
+        """Return memory for so many results: for what is fetched, then for what host ops take."""
+        if (more := count - len(self.recyclers) - len(self._captured)) > 0:
+            self._captured += [BufferPool() for _ in range(more)]
+        return (*self.recyclers, *self._captured)[:count]
 
     def fast_path(self, order: tuple[int, ...]) -> FastPath:
         """Return a new fast path for feeds that come as arguments in `order`. It refers to this cache."""

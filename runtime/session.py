@@ -17,9 +17,8 @@ from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.feeds import RAGGED, feed_tensors, in_order
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
 from staticgraph.runtime.gpu.placement import open_backend
-from staticgraph.runtime.host_ops.partial_runs import PartialRuns
 from staticgraph.runtime.memory import with_room
-from staticgraph.runtime.reports.growth import Growth
+from staticgraph.runtime.state.partial_runs import PartialRuns
 from staticgraph.runtime.state.resources import time_limit
 from staticgraph.runtime.switches import settings
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.profiling.profile import Profile
     from staticgraph.runtime.profiling.step_plan import StepPlan
     from staticgraph.runtime.reports.compile_log import CompileLog
+    from staticgraph.runtime.reports.growth import Growth
     from staticgraph.runtime.state.variables import VariableStore
     from staticgraph.runtime.step_compiler import Bound, StepCompiler
 
@@ -108,7 +108,6 @@ class Session(PartialRuns):
             open_sizes=open_sizes,
         )
         self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
-        self._growth = Growth(self.graph)
         self.backend = open_backend(self.settings, config)
         self.variables: VariableStore = self.backend.store()
         self._tells_places = bool(getattr(config, "log_device_placement", False))
@@ -312,7 +311,7 @@ class Session(PartialRuns):
     def _run(self, fetches: Any, feed_dict: Any) -> Any:
         """The run of what has not run often, and of what machine code does not find."""
         if len(self._recorded) != self._size:
-            self._size = self._growth.look()
+            self._size = self._growth.look() if self._size >= 0 else self.graph.version
         if self._known is not None:
             self._known.size = self._size
         try:
@@ -331,6 +330,12 @@ class Session(PartialRuns):
                 if flat(fetches):
                     self._add(fetches, tuple(feed_dict), call)
             return made
+
+    @cached_property
+    def _growth(self) -> Growth:
+        from staticgraph.runtime.reports.growth import Growth  # few graphs grow once they have run
+
+        return Growth(self.graph, self._size)
 
     def _run_of(self, fetches: Any, feed_dict: Any) -> tuple[CachedRun, dict[Tensor, Any]]:
         """Return the cached run of fetches, and what it is fed."""

@@ -21,11 +21,11 @@ def test_no_file_is_longer_than_the_limit():
 
 
 def entries(folder: Path) -> int:
-    """The files and folders in a folder, without what Python leaves behind."""
+    """The files and folders in a folder, without stubs, which a tool makes, and what Python leaves behind."""
     return sum(
         path.is_file() or any(child.name != "__pycache__" for child in path.iterdir())
         for path in folder.iterdir()
-        if path.name != "__pycache__"
+        if path.name != "__pycache__" and path.suffix != ".pyi"
     )
 
 

@@ -9,63 +9,43 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import staticgraph as sg
 from staticgraph.compiler.graph.opdef import OPS, REQUIRED, OpDef, Param, Role
 from staticgraph.compiler.ops.index import OPS_OF
-from staticgraph.namespaces.public_names import NAMES
-from staticgraph.namespaces.public_paths import HOMES
 from tests.ops.harness import Build, dtype_choices, uses
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLIC = ROOT / "staticgraph" / "__init__.pyi"
 
 _HEAD = '"""{} Made by tools/type_stubs.py."""\n\n'
-_TABLES = (
-    "debugging",
-    "distribute",
-    "linear_algebra",
-    "nn",
-    "sparse",
-    "tf1/io",
-    "train",
-)  # packages of `lazy_names`
 _TYPES = {"Any", "bool", "float", "int", "str"}  # kinds of attributes that a user's program may name
 
 
 def public_stub() -> str:
     """The stub of the package: each public name with the module that has it."""
     homes = {name: ("staticgraph", name) for name in ("compiler", "runtime")}
-    homes |= dict(_eager()) | _homes(NAMES, {name: f"staticgraph.{path}" for name, path in HOMES.items()})
+    homes |= dict(_eager()) | _homes(sg)
     missing = {*vars(sg)["__all__"]} - {*homes}
     assert not missing, missing
     return _imports("Public names.", homes) + "\n__version__: str\n"
 
 
 def package_stub(file: Path) -> str:
-    """The stub of a package whose `__init__` calls `lazy_names` with its tables."""
-    tree = ast.parse(file.with_suffix(".py").read_text())
-    call = next(
-        node.value
-        for node in tree.body
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and len(node.value.args) >= 2
-    )
-    names, *rest = map(ast.literal_eval, [*call.args[1:], *(keyword.value for keyword in call.keywords)])
-    return _imports(ast.get_docstring(tree) or "", _homes(names, rest[0] if rest else {}))
+    """The stub of a module or package that calls `lazy_names`."""
+    path = file.relative_to(ROOT).with_suffix("")
+    package = import_module(".".join(path.parent.parts if path.name == "__init__" else path.parts))
+    return _imports(package.__doc__ or "", _homes(package))
 
 
-def _homes(names: Mapping[str, str], modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """The module of each name and the name there, of tables as `lazy_names` takes them."""
-    homes = {}
-    for module, listed in names.items():
-        for entry in listed.split():
-            name, _, inner = entry.partition("=")
-            homes[name] = module, inner or name
-    for name, path in modules.items():
-        package, _, module = path.rpartition(".")
-        homes[name] = package, module
-    return homes
+def _homes(package: ModuleType) -> dict[str, tuple[str, str]]:
+    """The module of each name of a package of `lazy_names`, and the name there."""
+    found = inspect.getclosurevars(vars(package)["__getattr__"]).nonlocals["homes"]
+    modules = {name: home.rpartition(".") for name, (home, inner) in found.items() if not inner}
+    return found | {name: (package, module) for name, (package, _, module) in modules.items()}
 
 
 def _imports(doc: str, homes: Mapping[str, tuple[str, str]]) -> str:
@@ -164,12 +144,12 @@ def _called(name: str, signature: inspect.Signature) -> str:
     return f"def {name}({', '.join(shown)}) -> Tensor: ...\n"
 
 
-_PACKAGES = [ROOT / "staticgraph" / name / "__init__.pyi" for name in _TABLES]
+_LAZY = [file for file in (ROOT / "staticgraph").rglob("*.py") if "\nlazy_names(\n" in file.read_text()]
 STUBS: dict[Path, Callable[[], str]] = {
+    **{file.with_suffix(".pyi"): partial(package_stub, file) for file in _LAZY},
     PUBLIC: public_stub,
     ROOT / "staticgraph" / "layers" / "__init__.pyi": layers_stub,
     ROOT / "compiler" / "ops" / "__init__.pyi": ops_stub,
-    **{file: partial(package_stub, file) for file in _PACKAGES},
 }
 
 

@@ -7,6 +7,7 @@ from dataclasses import field
 from functools import lru_cache
 from itertools import filterfalse
 from operator import attrgetter
+from typing import NamedTuple
 
 from staticgraph.compiler.fusion.inline_element import (
     TEMPLATE_LIMIT,
@@ -117,8 +118,7 @@ def position(domain: tuple[Index, ...]) -> Position:
     return tuple([Const(0, int64) if same(index.extent, 1) else index for index in domain])
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(NamedTuple):  # which Python hashes by itself: there are tens of thousands
     """A position at which a group wants an element, and whether it must be a plain element of a buffer.
 
     A position of None: the group wants the whole buffer.

@@ -61,6 +61,7 @@ class _Joining:
         self.demands = demands
         self.results = results
         self.place = {g: i for i, g in enumerate(groups)}
+        self.loops = {g for g in groups if g.is_loops}
         self.home = {v: g for g in groups for v in g.outputs}
         self.wants: dict[Group, dict[Value, None]] = {g: {} for g in groups}
         for value, wanted in demands.items():
@@ -70,7 +71,7 @@ class _Joining:
     def all(self, unite: Callable[[Group, Group], bool]) -> None:
         """Unite groups with those that they read from, as long as `unite` does so."""
         for group in self.groups:
-            if group in self.place and group.is_loops:
+            if group in self.place and group in self.loops:
                 while any(unite(producer, group) for producer in self._producers(group)):
                     pass
         self.groups = sorted(self.place, key=self.place.__getitem__)
@@ -78,7 +79,7 @@ class _Joining:
     def each(self, change: Callable[[Group], None]) -> None:
         """Apply `change` to every group that is loops, producers first."""
         for group in self.groups:
-            if group in self.place and group.is_loops:
+            if group in self.place and group in self.loops:
                 change(group)
         self.groups = sorted(self.place, key=self.place.__getitem__)
 
@@ -177,7 +178,7 @@ class _Joining:
                 if demand.at and any(demand.at[0] is axes[0] for axes in group.summed):
                     readers = self.demands[value]
                     if len(readers) <= READERS:
-                        found |= {r: None for r, at in readers.items() if r.is_loops and _in_rows(r, at)}
+                        found |= {r: None for r, at in readers.items() if r in self.loops and _in_rows(r, at)}
         found.pop(group, None)
         return list(found)
 
@@ -214,7 +215,7 @@ class _Joining:
     def _producers(self, group: Group) -> list[Group]:
         """The groups that `group` reads from and that are loops."""
         found = dict.fromkeys(self.home[v] for v in self.wants[group] if v in self.home)
-        return [g for g in found if g is not group and g.is_loops]
+        return [g for g in found if g is not group and g in self.loops]
 
     def _between(self, producer: Group, group: Group) -> list[Value]:
         """Return the values that `group` reads from `producer`."""

@@ -251,11 +251,9 @@ class Graph(Elements):
         with recording(self):
             yield self
 
-    @contextmanager
-    def name_scope(self, name: str | None) -> Iterator[str]:
+    def name_scope(self, name: str | None) -> AbstractContextManager[str]:
         """Context that prefixes names with `name/`; yields the prefix."""
-        with self.names.open(name) as scope:
-            yield scope
+        return self.names.open(name)
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         return self.names.unique(name, mark_as_used)

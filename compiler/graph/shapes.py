@@ -277,6 +277,9 @@ class Dimension:
     __radd__ = __add__
     __rmul__ = __mul__
 
+    def __rmod__(self, other: Any) -> Any:
+        return self._with(other, lambda a, b: b % a)
+
     def __rsub__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: b - a)
 
@@ -330,6 +333,9 @@ class Dimension:
         if not self.is_compatible_with(other):
             raise misuse(ValueError, f"sizes {self.value} and {other.value} differ")
         return Dimension(other.value if self.value is None else self.value)
+
+    def __reduce__(self) -> tuple[type, tuple[int | None]]:
+        return Dimension, (self.value,)
 
     def __repr__(self) -> str:
         return f"Dimension({self.value})"
@@ -403,6 +409,11 @@ class TensorShape:
         tail = as_shape(other)
         return TensorShape(None if self.shape is None or tail is None else self.shape + tail)
 
+    __add__ = concatenate
+
+    def __radd__(self, other: Any) -> TensorShape:
+        return TensorShape(other).concatenate(self)
+
     def with_rank(self, rank: int) -> TensorShape:
         return self.merge_with(TensorShape([None] * rank))
 
@@ -457,6 +468,9 @@ class TensorShape:
 
     def __hash__(self) -> int:
         return hash(self.shape)
+
+    def __reduce__(self) -> tuple[type, tuple[list[Dimension] | None]]:
+        return TensorShape, (self.dims,)
 
     def __repr__(self) -> str:
         return f"TensorShape({self.dims})"

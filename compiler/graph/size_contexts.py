@@ -55,21 +55,25 @@ class answering:
         _ANSWER.reset(self._token)
 
 
-@contextmanager
-def listening() -> Iterator[list[Undecided]]:
-    """Give a list of the questions that are answered inside the `with`, as they would be without it."""
-    asked: list[Undecided] = []
-    answer = current_answer()
-    if answer is None:
-        yield asked
-        return
+class listening:
+    """Context that gives a list of the questions that are answered in it, as they would be without it."""
 
-    def noted(question: Undecided) -> bool:
-        asked.append(question)
-        return answer(question)
+    __slots__ = ("_token",)
 
-    with answering(noted):
-        yield asked
+    def __enter__(self) -> list[Undecided]:
+        asked: list[Undecided] = []
+        answer = current_answer()
+
+        def noted(question: Undecided) -> bool:
+            assert answer is not None
+            asked.append(question)
+            return answer(question)
+
+        self._token = _ANSWER.set(None if answer is None else noted)
+        return asked
+
+    def __exit__(self, *_: object) -> None:
+        _ANSWER.reset(self._token)
 
 
 def answered(comparison: Undecided) -> bool:

@@ -427,7 +427,7 @@ def terms_of(size: AnySize) -> Mapping[Monomial, int]:
 def made(terms: Mapping[Monomial, int]) -> AnySize:
     """Return the size of these terms, as a number if no symbol is left."""
     kept = {monomial: factor for monomial, factor in terms.items() if factor}
-    return Size(kept) if any(kept) else kept.get((), 0)
+    return Size(kept) if len(kept) > (() in kept) else kept.get((), 0)
 
 
 def _order(term: tuple[Monomial, int]) -> tuple[int, str]:

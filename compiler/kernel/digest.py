@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from enum import Enum
+from typing import Any
 
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.expr import (
@@ -42,11 +44,12 @@ class _Speller:
         self.numbers: dict[Expr, int] = {}
 
     def spell(self, part: object) -> None:
+        if isinstance(part, Expr):  # as most are
+            if part not in self.numbers:
+                self.define(part)
+            self.words.append(f"e{self.numbers[part]}")
+            return
         match part:
-            case Expr():
-                if part not in self.numbers:
-                    self.define(part)
-                self.words.append(f"e{self.numbers[part]}")
             case tuple() | list():
                 self.words.append(f"({len(part)}")
                 for item in part:
@@ -73,26 +76,19 @@ class _Speller:
         for expr in walk(root):
             if expr not in numbers:
                 numbers[expr] = len(numbers)
-                self.words.append(f"{_head(expr)} {expr.dtype.name} {[numbers[c] for c in expr.children]}")
+                if (head := _HEADS.get(type(expr))) is None:
+                    raise TypeError(f"{type(expr).__name__} has no digest")
+                self.words.append(f"{head(expr)} {expr.dtype.name} {[numbers[c] for c in expr.children]}")
 
 
-def _head(expr: Expr) -> str:
-    """Return a text that distinguishes an expression from others of the same dtype and children."""
-    match expr:
-        case ScalarParameter(buffer=buffer):
-            return f"parameter {buffer!r}"
-        case Const(value=value):
-            return f"const {value!r}"
-        case Index(name, extent):
-            return f"index {name!r} {extent!r}"
-        case Extent(size=size):
-            return f"extent {size!r}"
-        case Local(name=name):
-            return f"local {name!r}"
-        case Load(buffer=buffer):
-            return f"load {buffer!r}"
-        case Scalar(op=op):
-            return f"scalar {op}"
-        case Reduce(axes, combine):
-            return f"reduce {combine} {[(axis.name, axis.extent) for axis in axes]}"
-    raise TypeError(f"{type(expr).__name__} has no digest")
+# By the class of an expression, a text that distinguishes it from others of the same dtype and children.
+_HEADS: dict[type[Expr], Callable[[Any], str]] = {
+    ScalarParameter: lambda expr: f"parameter {expr.buffer!r}",
+    Const: lambda expr: f"const {expr.value!r}",
+    Index: lambda expr: f"index {expr.name!r} {expr.extent!r}",
+    Extent: lambda expr: f"extent {expr.size!r}",
+    Local: lambda expr: f"local {expr.name!r}",
+    Load: lambda expr: f"load {expr.buffer!r}",
+    Scalar: lambda expr: f"scalar {expr.op}",
+    Reduce: lambda expr: f"reduce {expr.combine} {[(axis.name, axis.extent) for axis in expr.axes]}",
+}

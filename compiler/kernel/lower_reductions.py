@@ -239,7 +239,7 @@ class Placer:
         if isinstance(task, Update) or not others:
             return task
         reads = {e.buffer for e in walk(task.value) if isinstance(e, Load)} & self.written.keys()
-        if reads <= {task.buffer} and self.written[task.buffer] == 1:
+        if not reads or (reads <= {task.buffer} and self.written[task.buffer] == 1):
             return task
         return replace(task, value=self.let(task.value, body))
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.kernel.expr import Expr
-from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS, PARTS, Primitive
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS, INSTRUCTIONS, PARTS, Primitive
 from staticgraph.compiler.kernel.primitives.instructions import bitcast as bitcast
 from staticgraph.compiler.kernel.primitives.instructions import cast as cast
 
@@ -49,3 +49,8 @@ def primitive_of(name: str) -> Primitive:
 
         return FUNCTIONS[name]
     return found
+
+
+def is_function(name: str) -> bool:
+    """Return True for a primitive that is a formula of instructions, such as `exp`."""
+    return name not in INSTRUCTIONS and name not in PARTS and name not in CONVERSIONS

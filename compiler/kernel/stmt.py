@@ -241,8 +241,8 @@ def statements(body: tuple[Stmt, ...]) -> list[Stmt]:
     found: list[Stmt] = []
     for stmt in body:
         found.append(stmt)
-        if isinstance(stmt, (Loop, While, If)):
-            found += statements(stmt.body)
+        if stmt.__class__ in _WITH_BODY:
+            found += statements(inner(stmt))
     return found
 
 
@@ -312,12 +312,14 @@ def rewrite(body: tuple[Stmt, ...], change: Callable[[Expr], Expr]) -> tuple[Stm
 
     def rewritten(stmt: Stmt) -> Stmt:
         match stmt:
-            case Loop(share=share):
-                return replace(stmt, body=rewrite(stmt.body, change), share=_changed(share, change))
-            case Update(_, Scalar(op, args, dtype), combine) if combine is not None:
-                return replace(stmt, value=Scalar(op, tuple(map(change, args)), dtype))
-            case Let() | Update():
-                return replace(stmt, value=change(stmt.value))
+            case Loop(index, inside, kind, share):
+                return Loop(index, rewrite(inside, change), kind, _changed(share, change))
+            case Update(local, Scalar(op, args, dtype), combine) if combine is not None:
+                return Update(local, Scalar(op, tuple(map(change, args)), dtype), combine)
+            case Let(local, value):
+                return Let(local, change(value))
+            case Update(local, value, combine):
+                return Update(local, change(value), combine)
             case Store(buffer, at, value):
                 return Store(buffer, tuple(map(change, at)), change(value))
             case While() | If():

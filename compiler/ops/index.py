@@ -42,7 +42,6 @@ OPS_OF = {
     ),
     "elementwise.bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
     "elementwise.casting": "cast bitcast",
-    "elementwise.comparison": "equal not_equal less less_equal greater greater_equal is_nan is_inf is_finite",
     "elementwise.complex_numbers": "complex conj real imag angle complex_abs",
     "elementwise.division": "realdiv div_no_nan floor_div floormod truncatediv truncatemod",
     "elementwise.exponential": "reciprocal sqrt rsqrt exp expm1 log log1p pow xlogy xdivy",
@@ -51,7 +50,10 @@ OPS_OF = {
         "zeta polygamma igamma_grad_a igamma igammac random_gamma_grad betainc bessel_i0e bessel_i1e "
         "nextafter"
     ),
-    "elementwise.logic": "logical_and logical_or logical_not select select_rows",
+    "elementwise.logic": (
+        "equal not_equal less less_equal greater greater_equal is_nan is_inf is_finite "
+        "logical_and logical_or logical_not select select_rows"
+    ),
     "elementwise.rounding": "floor ceil rint round",
     "elementwise.special": "erf erfc trigamma digamma lgamma",
     "elementwise.trigonometric": "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2",
@@ -152,12 +154,11 @@ PRIMITIVES_OF = {
     "elementwise.arithmetic": "add sub mul fma neg abs maximum minimum copysign",
     "elementwise.bitwise": "and or xor invert shl shr",
     "elementwise.casting": "cast bitcast",
-    "elementwise.comparison": "eq ne lt le gt ge",
     "elementwise.complex_numbers": "complex real imag",
     "elementwise.division": "div floordiv floormod truncdiv truncmod",
     "elementwise.exponential": "sqrt exp expm1 log log1p pow",
     "elementwise.incomplete": "bessel_i0e bessel_i1e",
-    "elementwise.logic": "select",
+    "elementwise.logic": "eq ne lt le gt ge select",
     "elementwise.rounding": "floor ceil rint",
     "elementwise.special": "erf erfc digamma lgamma",
     "elementwise.trigonometric": "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2",
@@ -170,10 +171,9 @@ METHODS_OF = {
     "arrays.movement": "reshape transpose flatten ravel squeeze swapaxes",
     "elementwise.arithmetic": "add sub mul neg abs",
     "elementwise.bitwise": "lshift rshift",
-    "elementwise.comparison": "lt le gt ge",
     "elementwise.division": "truediv floordiv mod",
     "elementwise.exponential": "pow",
-    "elementwise.logic": "and or xor invert",
+    "elementwise.logic": "lt le gt ge and or xor invert",
     "linear_algebra.products": "matmul",
     "reductions.reduce": "sum prod max min mean any all",
 }

@@ -6,7 +6,6 @@ input. The wording is TensorFlow's: `gather: indices[2] = 7 is not in [0, 5)`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, INTEGER, bool_,
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, is_open, same
+from staticgraph.compiler.graph.sizes import Size, bounds, is_open, same
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Draw, Sample, indices, real
 
@@ -39,10 +38,6 @@ def _type(
 
 _REQUIREMENT: dict[str, Any] = {"type": _type, "dtypes": INTEGER, "differentiable": False}
 _OF = {"of": "gather", "operand": "indices"}
-
-
-def _whole(size: Any) -> AnySize:
-    return size if isinstance(size, Size) else int(size)
 
 
 def _place(operand: str, index: tuple[int, ...]) -> str:
@@ -336,56 +331,3 @@ def decomposable(x: Any, *, of: str) -> Any:
     parts = [ops.real(x), ops.imag(x)] if x.dtype.is_complex else [x]
     finite = [ops.reduce_all(ops.is_finite(part)) for part in parts]
     return finite[0] if len(finite) == 1 else ops.logical_and(*finite)
-
-
-# What ops say as `requires=`
-
-
-def index_in(of: str, operand: str, position: int, high: Callable[..., int], low: int | None = 0) -> Any:
-    """Return the requirement that the elements of an input are in [low, high).
-
-    Args:
-        of: The op that requires it.
-        operand: The name of the input.
-        position: Which input of the op that is.
-        high: A function of the inputs and attributes of the op that gives the limit.
-        low: The least index; None if all below `high` may be.
-    """
-
-    def requires(*values: Any, **attrs: Any) -> list[Any]:
-        limit = _whole(high(*values, **attrs))
-        return [ops.in_range(values[position], low=low, high=limit, of=of, operand=operand)]
-
-    return requires
-
-
-def coordinates_in(of: str, operand: str, position: int, shape: Callable[..., Any]) -> Any:
-    """Return the requirement that the last axis of an input holds coordinates within `shape`, a function of
-    the inputs and attributes of the op.
-    """
-
-    def requires(*values: Any, **attrs: Any) -> list[Any]:
-        at = values[position]
-        sizes = tuple(_whole(n) for n in shape(*values, **attrs)[: at.shape[-1]])
-        return [ops.coordinates_in_range(at, sizes=sizes, of=of, operand=operand)] if sizes else []
-
-    return requires
-
-
-def divisor(of: str) -> Any:
-    """Return the requirement that the second of two inputs is not 0, if they are integers."""
-
-    def requires(x: Any, y: Any) -> list[Any]:
-        return [ops.nonzero(y, of=of, operand="y")] if y.dtype.is_integer else []
-
-    return requires
-
-
-def exponent(of: str) -> Any:
-    """Return the requirement that the second of two inputs is not negative, if they are integers."""
-
-    def requires(x: Any, y: Any) -> list[Any]:
-        signed = y.dtype.is_integer and not y.dtype.is_unsigned
-        return [ops.in_range(y, low=0, high=None, of=of, operand="y")] if signed else []
-
-    return requires

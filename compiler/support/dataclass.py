@@ -36,12 +36,12 @@ def _replace(record: Any, /, **changes: Any) -> Any:
     values_of = getattr(cls, "__values__", None)
     if values_of is None:
         return dataclasses.replace(record, **changes)
-    names = cls.__match_args__
-    values = dict(zip(names, values_of(record), strict=True))
-    values.update(changes)
-    if len(values) > len(names):
-        return cls(**values)  # something is no field, and is told so
-    return cls(*values.values())
+    values, places = [*values_of(record)], cls.__places__
+    for name, value in changes.items():
+        if name not in places:
+            return cls(**dict(zip(places, values, strict=True)), **changes)  # which tells that it is no field
+        values[places[name]] = value
+    return cls(*values)
 
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def _made(
     members = {"__init__": __init__, "__signature__": _SIGNATURE, "__match_args__": tuple(places)}
     values_of = attrgetter(*places) if len(places) == len(rows) > 1 else None
     members["__values__"] = values_of
+    members["__places__"] = dict(zip(places, range(len(places)), strict=True))
     if repr:
         members["__repr__"] = _repr
     if eq:

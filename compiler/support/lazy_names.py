@@ -1,9 +1,8 @@
 """Names that are imported when they are first used: those of packages, and functions of upper layers.
 
 A table tells which module has which names. It is part of this project, never of a file that is read, and a
-test compares it with what the modules define. A package that imports all its modules needs no table.
-A lower layer calls functions that an upper one defines, such as that of `Graph.as_graph_def`, as extensions:
-the upper layer says which of its modules has which.
+test compares it with what the modules define. A lower layer calls functions that an upper one defines, such
+as that of `Graph.as_graph_def`, as extensions: the upper layer says which of its modules has which.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import partial
 from importlib import import_module
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from staticgraph.compiler.support.gc_pause import collector_paused
@@ -107,8 +106,8 @@ def lazy_names(
 ) -> Callable[[], list[str]]:
     """Make names of a package be imported on first use, and return its `__dir__`.
 
-    The package gets a `__getattr__`, a `__dir__`, and an `__all__` without the modules. Type checkers, which
-    see the imports of all names, must see none of the three: a wrong name is an error to them.
+    The package gets a `__getattr__`, a `__dir__` and an `__all__`. Type checkers, which read a stub, must see
+    none of the three: a wrong name is an error to them.
 
     Args:
         package: The package's name.
@@ -130,22 +129,22 @@ def lazy_names(
         setattr(sys.modules[package], name, value)  # found without this function from now on
         return value
 
-    public = sorted({*homes} - {*(modules or {})})
-    vars(sys.modules[package]).update(__getattr__=__getattr__, __all__=public)
+    vars(sys.modules[package]).update(__getattr__=__getattr__, __all__=sorted(homes))
     return show_public_names(package, homes)
 
 
 def show_public_names(module: str, names: Iterable[str] = ()) -> Callable[[], list[str]]:
     """Make `dir()` of a module show its public names alone, and return its `__dir__`.
 
-    The error for any other name tells where it is, if the module has no `__getattr__` of its own.
+    The module gets an `__all__` of what it defines, if it has none. The error for any other name tells where
+    that is, if the module has no `__getattr__` of its own.
 
     Args:
         module: The module's name.
         names: Public names beside those of its `__all__`, such as modules that are meant to be found there.
     """
     here = vars(sys.modules[module])
-    public = {*here["__all__"], *names}
+    public = {*here.setdefault("__all__", defined_names(module)), *names}
 
     def __dir__() -> list[str]:
         return sorted(public | {name for name in here if name[:2] == name[-2:] == "__"})
@@ -158,33 +157,27 @@ def show_public_names(module: str, names: Iterable[str] = ()) -> Callable[[], li
     return __dir__
 
 
+def defined_names(module: str) -> list[str]:
+    """Return the public names of what a module defines, in order, and not of what it imports from elsewhere.
+
+    >>> defined_names("staticgraph.compiler.support.gc_pause")
+    ['collector_paused']
+    """
+    return [
+        name
+        for name, value in vars(sys.modules[module]).items()
+        if name[0] != "_" and name != "TYPE_CHECKING" and not isinstance(value, ModuleType)
+        if (getattr(value, "__module__", None) or module).startswith(module)
+    ]
+
+
 def functions_of(module: str, names: str) -> SimpleNamespace:
     """Return functions of a module by their names, between spaces. The first call imports the module."""
     return SimpleNamespace(**{name: partial(_call, module, name) for name in names.split()})
 
 
-def _call(module: str, name: str, *args: Any, **named: Any) -> Any:
+def _call(module: str, name: str, /, *args: Any, **named: Any) -> Any:
     return getattr(load(module), name)(*args, **named)
-
-
-def export_names(package: str, further: str = "", *elsewhere: Any) -> None:
-    """Set `__all__` of a package that imports all its modules, most of them by `from module import *`.
-
-    It gets the names in the `__all__` of its modules that mean the same in the package, and the functions and
-    classes that the package itself defines. Type checkers do without: see `lazy_names`.
-
-    Args:
-        package: The package's name.
-        further: Other names of the package, between spaces.
-        elsewhere: Modules outside the package whose names it has, too.
-    """
-    here = vars(sys.modules[package])
-    modules = [module for name, module in [*sys.modules.items()] if name.rpartition(".")[0] == package]
-    listed = {(name, module) for module in (*modules, *elsewhere) for name in getattr(module, "__all__", ())}
-    names = {name for name, module in listed if name in here and here[name] is getattr(module, name, None)}
-    defined = {name for name, value in here.items() if getattr(value, "__module__", None) == package}
-    here["__all__"] = sorted({*names, *further.split(), *(name for name in defined if name[0] != "_")})
-    show_public_names(package)
 
 
 def load(module: str) -> Any:

@@ -17,10 +17,39 @@ from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import compatible, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.host_ops.regions import Regions
+from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.state.resources import calling
 from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 from staticgraph.runtime.step_compiler import HostObserver
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StageRun:
+    """Event of a run: a compiled stage was run.
+
+    Attributes:
+        programs: The programs of the stage.
+        program: The one that was run.
+        tensors: What it computed beside the inputs of host ops.
+    """
+
+    programs: ProgramCache
+    program: Executable
+    tensors: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """Event of a run: a host op was called. `padded`: the number of its padded results, 0 if it has none."""
+
+    operation: Operation
+    padded: int
+
+
+Event = StageRun | Call
 
 
 class HostRunState:
@@ -45,7 +74,8 @@ class HostRunState:
         self._regions = regions
         self._observers = observers
         self._pads = pads  # if stages compute padded results
-        self._own: set[Tensor] = set()  # results that are whole arrays of a stage
+        self.own: set[Tensor] = set()  # results that are whole arrays of a stage
+        self.events: list[Event] = []
         self._captured: dict[tuple[Operation, Tensor | int], np.ndarray] = {}
 
     def take(
@@ -95,6 +125,7 @@ class HostRunState:
             for observe in self._observers:
                 observe(op, partial(self._value, op), made)
         self._learn(op.outputs, made)
+        self.events.append(Call(op, len(self._padded(op))))
 
     def _paused(self) -> AbstractContextManager[None]:
         """Context in which other threads run, for an op that cannot go on without them.
@@ -139,18 +170,23 @@ class HostRunState:
         """The results of an op, as much of the padded ones as there is."""
         cut = op.definition.cut
         assert cut is not None, op
+        padded = self._padded(op)
+        made = outputs_of(op, lambda attrs: cut(*padded, **attrs))
+        uncut = set(map(id, padded))
+        self.own.update(t for t, array in zip(op.outputs, made, strict=True) if id(array) in uncut)
+        return made
+
+    def _padded(self, op: Operation) -> list[np.ndarray]:
+        """The padded results of an op, as far as a stage has computed them."""
         padded: list[np.ndarray] = []
         while (op, len(padded)) in self._captured:
             padded.append(self._captured[op, len(padded)])
-        made = outputs_of(op, lambda attrs: cut(*padded, **attrs))
-        uncut = set(map(id, padded))
-        self._own.update(t for t, array in zip(op.outputs, made, strict=True) if id(array) in uncut)
-        return made
+        return padded
 
     def result(self, tensor: Tensor) -> np.ndarray:
         """The value of a fetched tensor, in memory that nothing else has."""
         value = self.value(tensor)
-        return value if tensor in self._own else value.copy()
+        return value if tensor in self.own else value.copy()
 
     def _value(self, op: Operation, tensor: Tensor) -> np.ndarray:
         """The value of an input of `op`, at its turn."""

@@ -32,13 +32,18 @@ class _Line:
 
 
 class Growth:
-    """Looks at what was added to `graph`, when a session finds before a run that it has another size."""
+    """Looks at what was added to `graph`, when a session finds before a run that it has another size.
+
+    Args:
+        graph: The graph.
+        size: The number of its operations at the last run.
+    """
 
     __slots__ = ("_graph", "_size", "_lines", "_pairs", "_warned", "_lock")
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, size: int) -> None:
         self._graph = graph
-        self._size = -1  # at the last run; there was none yet
+        self._size = size
         self._lines: dict[Any, _Line] = {}
         self._pairs = 0
         self._warned: set[tuple[str, int]] = set()
@@ -50,8 +55,6 @@ class Growth:
         """
         with self._lock:
             before, self._size = self._size, self._graph.version
-            if before < 0:
-                return self._size  # all of it was built before the first run
             self._pairs += 1
             found = [self._count(op.where) for op in self._graph.recorded[before:] if op.where]
         for line in dict.fromkeys(where for where in found if where is not None):

@@ -20,33 +20,6 @@ from staticgraph.compiler.graph.shapes import TensorShape, as_shape, broadcast, 
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "broadcast_dynamic_shape",
-    "broadcast_static_shape",
-    "broadcast_to",
-    "concat",
-    "ensure_shape",
-    "expand_dims",
-    "pad",
-    "parallel_stack",
-    "rank",
-    "repeat",
-    "reshape",
-    "reverse",
-    "reverse_sequence",
-    "reverse_v2",
-    "roll",
-    "shape",
-    "shape_n",
-    "size",
-    "split",
-    "squeeze",
-    "stack",
-    "tile",
-    "transpose",
-    "unstack",
-]
-
 
 def one_of(name: str, value: Any, old_name: str, old: Any) -> Any:
     """The value of an argument that has an older name too."""

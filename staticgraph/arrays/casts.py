@@ -26,19 +26,6 @@ from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "bitcast",
-    "cast",
-    "saturate_cast",
-    "to_bfloat16",
-    "to_complex128",
-    "to_complex64",
-    "to_double",
-    "to_float",
-    "to_int32",
-    "to_int64",
-]
-
 
 def widened(x: Tensor) -> Tensor:
     """`x`, in float32 if its elements are of 16 bits: for sums that may be too large for them."""

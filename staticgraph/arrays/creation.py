@@ -6,36 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.arrays.array_ops import concat, reshape, shape, size, stack
 from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, get_default_graph, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
+from staticgraph.building.operator_operands import answered_by_operators
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, float64, int32, int64, string
 from staticgraph.compiler.graph.errors import DtypeError, UnimplementedError, misuse, require
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.lazy_names import functions_of
 
-__all__ = [
-    "diag",
-    "diag_part",
-    "eye",
-    "fill",
-    "lin_space",
-    "linspace",
-    "matrix_band_part",
-    "matrix_diag",
-    "matrix_diag_part",
-    "matrix_set_diag",
-    "meshgrid",
-    "ones",
-    "ones_like",
-    "range",
-    "zeros",
-    "zeros_like",
-]
-
+# Few of the functions here need these: a constant of known sizes does without.
+_arrays = functions_of("staticgraph.arrays.array_ops", "concat reshape shape size stack")
 _SMALL = 1000  # larger constants are made while running, as in TF1
 
 
@@ -88,10 +72,12 @@ def _filled(shape: Any, dtype: Any, value: int, default_name: str, name: str | N
         else:
             count_more(get_default_graph(), _attempt(shape))
             shape = (
-                stack(shape, name="packed") if isinstance(shape, list | tuple) else convert_to_tensor(shape)
+                _arrays.stack(shape, name="packed")
+                if isinstance(shape, list | tuple)
+                else convert_to_tensor(shape)
             )
         if shape.type.rank == 0:
-            shape = reshape(shape, [-1])
+            shape = _arrays.reshape(shape, [-1])
         return ops.fill(constant(number, dtype), dims=shape, name=scope)
 
 
@@ -118,7 +104,7 @@ def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize
             return zeros(tensor.shape, wanted, name=scope)
         if wanted is tensor.dtype:
             return ops.zeros_like(tensor, name=scope)
-        return zeros(shape(tensor), wanted, name=scope)
+        return zeros(_arrays.shape(tensor), wanted, name=scope)
 
 
 @for_composites
@@ -131,7 +117,7 @@ def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize:
     """
     with name_scope(name, "ones_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
-        sizes = shape(tensor) if optimize else ops.shape_of(tensor, out_type=int32)
+        sizes = _arrays.shape(tensor) if optimize else ops.shape_of(tensor, out_type=int32)
         return ones(sizes, tensor.dtype if dtype is None else dtype, name=scope)
 
 
@@ -229,7 +215,7 @@ def _shorter(rows: Any, columns: Any) -> Any:
 def _joined(batch: Any, sizes: list[Any]) -> Any:
     """A batch shape and further sizes, as a list where that is possible."""
     if isinstance(batch, Tensor):
-        return concat([batch, convert_to_tensor(sizes, batch.dtype)], 0)
+        return _arrays.concat([batch, convert_to_tensor(sizes, batch.dtype)], 0)
     return [*(batch.as_list() if isinstance(batch, TensorShape) else batch), *sizes]
 
 
@@ -254,8 +240,10 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         if indexing == "xy" and len(vectors) > 1:
             axes = [(1, vectors[0]), (0, vectors[1]), *axes[2:]]
             count_more(vectors[0].graph, 4)  # TensorFlow shapes the first two anew
-        spread = [reshape(v, [-1 if d == axis else 1 for d, _ in enumerate(vectors)]) for axis, v in axes]
-        lengths = {axis: size(v) for axis, v in axes}
+        spread = [
+            _arrays.reshape(v, [-1 if d == axis else 1 for d, _ in enumerate(vectors)]) for axis, v in axes
+        ]
+        lengths = {axis: _arrays.size(v) for axis, v in axes}
         full = ones([lengths[d] for d in sorted(lengths)], vectors[0].dtype if vectors else float32)
         return [v * full for v in spread]
 
@@ -289,6 +277,7 @@ def matrix_diag(
     return ops.matrix_diag(diagonal, name=name)
 
 
+@answered_by_operators
 def matrix_diag_part(input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0) -> Tensor:
     """The diagonals of matrices. Only the main diagonal (k = 0) is supported."""
     _main_only(k == 0 and padding_value == 0)

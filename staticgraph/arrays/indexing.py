@@ -31,34 +31,6 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "batch_gather",
-    "boolean_mask",
-    "dynamic_partition",
-    "dynamic_stitch",
-    "gather",
-    "gather_nd",
-    "invert_permutation",
-    "newaxis",
-    "one_hot",
-    "scatter_nd",
-    "sequence_mask",
-    "setdiff1d",
-    "slice",
-    "strided_slice",
-    "tensor_scatter_add",
-    "tensor_scatter_nd_add",
-    "tensor_scatter_nd_sub",
-    "tensor_scatter_nd_update",
-    "tensor_scatter_sub",
-    "tensor_scatter_update",
-    "unique",
-    "unique_with_counts",
-    "unravel_index",
-    "where",
-    "where_v2",
-]
-
 newaxis = None
 
 unravel_index = ops.unravel_index

@@ -14,18 +14,6 @@ from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "arg_max",
-    "arg_min",
-    "argmax",
-    "argmin",
-    "argsort",
-    "cumprod",
-    "cumsum",
-    "searchsorted",
-    "sort",
-]  # the others belong to sg.nn and sg.math
-
 
 class TopKV2(NamedTuple):
     """The results of `top_k`."""

@@ -8,8 +8,6 @@ from staticgraph.building import inputs
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["convert_to_tensor"]
-
 
 def convert_to_tensor(
     value: Any,

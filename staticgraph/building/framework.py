@@ -6,7 +6,7 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 from typing import Any
 
@@ -18,6 +18,7 @@ from staticgraph.compiler.graph.graph import (
     reset_default_graph,
     session_stack,
 )
+from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.graph.recording.op_count import default_seed
 
 __all__ = [
@@ -115,7 +116,7 @@ class name_scope:
             raise misuse(ValueError, "name_scope(None, None, values): give a name or a default_name")
         self._name = default_name if name is None else name
         self._values = list_of(values, "values") if values is not None else []
-        self._open = ExitStack()
+        self._open: list[AbstractContextManager[Any]] = []
 
     @property
     def name(self) -> str | None:
@@ -123,14 +124,15 @@ class name_scope:
 
     def __enter__(self) -> str:
         graph = graph_of(self._values)
-        with ExitStack() as entered:
-            entered.enter_context(graph.as_default())
-            scope = entered.enter_context(graph.name_scope(self._name))
-            self._open = entered.pop_all()
+        names, default = graph.name_scope(self._name), recording(graph)
+        scope = names.__enter__()
+        default.__enter__()
+        self._open = [names, default]
         return scope
 
     def __exit__(self, kind: Any = None, error: BaseException | None = None, trace: Any = None) -> None:
-        self._open.close()
+        while self._open:
+            self._open.pop().__exit__(None, None, None)
         if error is not None:
             _tell_user(error, sys._getframe(1))
 

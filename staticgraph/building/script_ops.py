@@ -17,7 +17,8 @@ def py_func(
 ) -> Any:
     """A tensor per dtype in `Tout`, whose values are what `func` returns in each run.
 
-    One dtype gives one tensor, a list gives a list, an empty list gives the operation.
+    One dtype gives one tensor, a list gives a list. An empty list gives the operation if `stateful`, and an
+    empty list if not: nothing that a run computes needs such a call.
 
     `func` gets the values of `inp`: arrays, NumPy's numbers for scalars, strings as bytes. It returns a
     value, or a list or tuple of values, of just these dtypes: np.float32(x) for float32. Their shapes are
@@ -47,7 +48,9 @@ def py_func(
     made = op(list(inp), func=func, Tout=dtypes, name=name)
     if not several:
         return made
-    return made if not dtypes else [made] if len(dtypes) == 1 else list(made)
+    if not dtypes:
+        return made if stateful else []
+    return [made] if len(dtypes) == 1 else list(made)
 
 
 def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:

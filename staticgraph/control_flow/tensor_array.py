@@ -9,16 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.arrays.array_ops import concat, reshape, shape
-from staticgraph.building.framework import name_scope
+from staticgraph.building.framework import control_dependencies, name_scope
 from staticgraph.building.inputs import convert_to_tensor, identity, no_op
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import ShapeError, UnlikeDtypeError, misuse
+from staticgraph.compiler.graph.errors import InvalidArgumentError, ShapeError, UnlikeDtypeError, misuse
 from staticgraph.compiler.graph.recording.op_count import count_handle, count_more, counted_as
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.debugging.assertions import Assert
 
 
 class TensorArray:
@@ -27,7 +28,8 @@ class TensorArray:
     The shape of a row is `element_shape`, or becomes known with the first write. An operation that changes
     the array returns a new one: `array = array.write(i, row)`. Gradients flow from what is read to what was
     written. `dynamic_size` lets writes outside of loops make it longer. `clear_after_read`, `handle` and
-    `tensor_array_name` are accepted and change nothing. ShapeError for a row of another shape.
+    `tensor_array_name` are accepted and change nothing. ShapeError for a row of another shape, and
+    InvalidArgumentError for reading an array that was not written to, whose row shape is not known.
 
     >>> import staticgraph as sg
     >>> squares = sg.TensorArray(sg.float32, size=4)
@@ -67,6 +69,7 @@ class TensorArray:
             size = convert_to_tensor(0 if size is None else size, name="size")
             self._rows.number = size.graph.version
             self._rows.region = size.graph.region
+            self._rows.written = False
             self._flow = ops.tensor_array(
                 dtype=self._dtype,
                 size=size,
@@ -121,27 +124,27 @@ class TensorArray:
         with name_scope(name, "TensorArrayRead", [index]) as scope:
             at = self._index(index)
             self._use(-1)
-            return self._shaped(ops.gather(self._flow, at, axis=0, name=scope))
+            return self._shaped(ops.gather(self._to_read("read"), at, axis=0, name=scope))
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The rows at a vector of `indices`, stacked."""
         with name_scope(name, "TensorArrayGather", [indices]) as scope:
             at = self._index(indices, "indices")
             self._use(-1)
-            made = ops.gather(self._flow, at, axis=0, name=scope)
+            made = ops.gather(self._to_read("gather"), at, axis=0, name=scope)
             return self._shaped(made, rows=True)
 
     def stack(self, name: str | None = None) -> Tensor:
         """All rows in one tensor."""
         with name_scope(name, "TensorArrayStack", [self._flow]) as scope:
             self._use(4)  # TensorFlow gathers a range of its size
-            return self._shaped(identity(self._flow, name=scope), rows=True)
+            return self._shaped(identity(self._to_read("stack"), name=scope), rows=True)
 
     def concat(self, name: str | None = None) -> Tensor:
         """All rows, one after the other along their first axis."""
         with name_scope(name, "TensorArrayConcat", [self._flow]) as scope, counted_as(self._flow.graph, 1):
             self._use()
-            stacked = self._shaped(identity(self._flow), rows=True)
+            stacked = self._shaped(identity(self._to_read("concat")), rows=True)
             rest = concat([[-1], shape(stacked)[2:]], 0)
             return reshape(stacked, rest, name=scope)
 
@@ -228,7 +231,27 @@ class TensorArray:
         last = shape(self._flow)[0] - 1
         return ops.minimum(at, ops.cast(last, dtype=at.dtype) if at.dtype is not last.dtype else last)
 
+    def _to_read(self, what: str) -> Tensor:
+        """Return the rows for an operation that reads them, which must exist or have a known shape.
+
+        In a loop or branch this cannot be told: what writes may be recorded after what reads.
+
+        Raises:
+            InvalidArgumentError: If nothing was written, and nothing is known of the shape of a row. If a
+                part of the shape is known, the error comes when it is run.
+        """
+        rows = self._rows
+        if rows.written or rows.declared or self._flow.graph.region is not rows.region:
+            return self._flow
+        text = f"TensorArray.{what}: no row was written, and the shape of rows is {shape_text(rows.shape)}"
+        if rows.shape is None:
+            hint = "write to the array first, and go on with what write() returns; or give element_shape"
+            raise misuse(InvalidArgumentError, text, hint)
+        with control_dependencies([Assert(False, [text])]):
+            return identity(self._flow)
+
     def _merge(self, found: Shape | None, what: str) -> None:
+        self._rows.written = True
         if not self._infer:
             return
         if not compatible(self._rows.shape, found):
@@ -265,6 +288,7 @@ class _Rows:
         self.shape = shape
         self.declared = shape is not None and None not in shape  # from the beginning
         self.number = 0
+        self.written = True  # or it goes on from a given flow, which may have been written to
         self.region: Region | None = None  # in which the array was made
 
     def learn(self, found: Shape | None) -> None:

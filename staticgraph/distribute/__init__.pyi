@@ -1,7 +1,8 @@
 """Training by several processes, on one or many machines; and TF1's strategies (its `tf.distribute`).
 
 `world.py` begins: how many processes there are, and which one this is. `optimizer.py` exchanges gradients,
-`collectives.py` has the operations that do, `launch.py` starts processes. docs/distribute.md is the manual. Made by tools/type_stubs.py."""
+`collectives.py` has the operations that do, `launch.py` starts processes. docs/distribute.md is the manual.
+ Made by tools/type_stubs.py."""
 
 from staticgraph.distribute.collectives import (
     all_gather as all_gather,

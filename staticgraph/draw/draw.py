@@ -11,7 +11,6 @@ from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.stages import NAMES
 from staticgraph.compiler.support.lazy_names import EXTENSIONS
-from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.draw.fold import OPENED, OPENED_IN_A_STEP, fold
 from staticgraph.draw.model import Drawing
 from staticgraph.draw.outline import outlined
@@ -42,6 +41,8 @@ def draw(
     if engine not in ENGINES:
         raise refused(f"there is no engine {engine!r}", f"engine is one of {', '.join(map(repr, ENGINES))}")
     if stage not in STAGES:
+        from staticgraph.compiler.support.nearest import nearest_name  # of misspelt names alone
+
         meant = f"did you mean {close!r}? It" if (close := nearest_name(stage, STAGES)) else "stage"
         raise refused(f"there is no stage {stage!r}", f"{meant} is one of {', '.join(map(repr, STAGES))}")
     if max_nodes is not None and max_nodes < 1:

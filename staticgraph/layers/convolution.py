@@ -63,8 +63,8 @@ class Convolution(Layer):
         return -1 if self.data_format == "channels_last" else 1
 
     def build(self, input_shape: Any) -> None:
-        check_rank(input_shape, self.rank + 2, self.name)
-        channels = known_size(input_shape, self.channel_axis, self.name)
+        check_rank(input_shape, self.rank + 2, self.label)
+        channels = known_size(input_shape, self.channel_axis, self.label)
         self._build_kernels(channels)
         self.bias = self._weight("bias", [self._outputs(channels)]) if self.use_bias else None
         self.built = True

@@ -50,8 +50,8 @@ class Dense(Layer):
         input_shape = TensorShape(input_shape)
         if input_shape.ndims is not None and input_shape.ndims < 2:
             hint = "the first axis is the batch: expand_dims makes one"
-            raise misuse(ShapeError, f"{self.name}: the input {input_shape} has fewer than 2 axes", hint)
-        inputs = known_size(input_shape, -1, self.name)
+            raise misuse(ShapeError, f"{self.label}: the input {input_shape} has fewer than 2 axes", hint)
+        inputs = known_size(input_shape, -1, self.label)
         self.kernel = self.add_weight("kernel", [inputs, self.units], **self.kernel_options)
         self.bias = self.add_weight("bias", [self.units], **self.bias_options) if self.use_bias else None
         self.built = True
@@ -72,8 +72,8 @@ class Dense(Layer):
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
         """The shape of the outputs for inputs of this shape, a batch at least, whose last size is known."""
         shape = TensorShape(input_shape)
-        known_size(shape, -1, self.name)
-        with checked(self.name):
+        known_size(shape, -1, self.label)
+        with checked(self.label):
             require(len(shape) > 1, f"the input {shape} has one axis, and must have two or more")
         return TensorShape([*shape.as_list()[:-1], self.units])
 
@@ -132,7 +132,7 @@ class Flatten(Layer):
         sizes = inputs.type.shape
         if sizes == ():
             hint = "the first axis is the batch: expand_dims makes one"
-            raise misuse(ShapeError, f"{self.name}: a number has no axes to flatten", hint)
+            raise misuse(ShapeError, f"{self.label}: a number has no axes to flatten", hint)
         if self.data_format == "channels_first" and sizes is not None and len(sizes) > 2:
             rank = len(sizes)
             inputs = ops.transpose(inputs, perm=(0, *range(2, rank), 1))

@@ -105,17 +105,17 @@ class BatchNormalization(Layer):
         input_shape = TensorShape(input_shape)
         rank = input_shape.ndims
         if rank is None:
-            raise misuse(ValueError, f"{self.name}: the number of axes of the input must be known")
+            raise misuse(ValueError, f"{self.label}: the number of axes of the input must be known")
         virtual = self.virtual_batch_size is not None
         given = self.axis if isinstance(self.axis, list | tuple) else [self.axis]
-        with checked(self.name):
+        with checked(self.label):
             self._axes = [normalize_axis(axis, rank) for axis in given]
             twice = next((axis for axis in self._axes if self._axes.count(axis) > 1), None)
             require(twice is None, f"axis {twice} is given twice")
             require(not (virtual and 0 in self._axes), "axis 0 is the batch's if virtual_batch_size is given")
         # The fused operation also divides the moving variance by n - 1, as TF1 does for images.
         self._is_fused = self._is_plain and self.fused is not False and rank == 4 and self._axes in ([1], [3])
-        size = [known_size(input_shape, axis, self.name) for axis in self._axes]
+        size = [known_size(input_shape, axis, self.label) for axis in self._axes]
         if len(size) > 1 or virtual:  # as in TF1, with the other axes
             sizes = dict(zip(self._axes, size, strict=True))
             size = [sizes.get(axis, 1) for axis in range(rank)]

@@ -33,7 +33,7 @@ class Pooling(Layer):
         self.data_format = text_of(data_format, "data_format").lower()
 
     def call(self, inputs: Tensor) -> Tensor:
-        check_rank(inputs.shape, self.rank + 2, self.name)
+        check_rank(inputs.shape, self.rank + 2, self.label)
         return pool(inputs, self.pool_size, self.strides, self.padding, self.data_format, self.kind)
 
 

@@ -1,6 +1,7 @@
 """Linear algebra, with TensorFlow 1's names: `sg.linalg`.
 
-`linalg.py` has the functions and `operators` the classes; the other files are parts that both are made of. Made by tools/type_stubs.py."""
+`linalg.py` has the functions and `operators` the classes; the other files are parts that both are made of.
+ Made by tools/type_stubs.py."""
 
 from staticgraph.linear_algebra.linalg import (
     adjoint as adjoint,

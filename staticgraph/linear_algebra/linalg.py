@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from string import ascii_letters, ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from staticgraph.arrays.creation import matrix_diag_part as diag_part
 from staticgraph.arrays.creation import matrix_set_diag as set_diag
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.operator_operands import answered_by_operators
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import misuse, require
@@ -86,6 +88,7 @@ __all__ = [
 ]
 
 
+@answered_by_operators
 def matmul(
     a: Any,
     b: Any,
@@ -146,9 +149,6 @@ def matvec(
         return ops.squeeze(matmul(a, column, transpose_a, False, adjoint_a), axis=(-1,))
 
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
-
-
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products of `a` and `b` over pairs of axes.
 
@@ -197,7 +197,7 @@ def _pairing(rank_a: int, rank_b: int, axes: Any) -> str:
     if isinstance(axes, int | np.integer):
         require(0 <= axes <= min(rank_a, rank_b), f"axes is {axes}, the ranks are {rank_a} and {rank_b}")
         axes = np.arange(rank_a - axes, rank_a), np.arange(axes)
-    letters_a, letters_b = list(_LETTERS[:rank_a]), list(_LETTERS[rank_a : rank_a + rank_b])
+    letters_a, letters_b = list(ascii_lowercase[:rank_a]), list(ascii_lowercase[rank_a : rank_a + rank_b])
     for i, j in zip(axes[0].tolist(), axes[1].tolist(), strict=True):
         require(
             -rank_a <= i < rank_a and -rank_b <= j < rank_b,
@@ -252,17 +252,21 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
 
 
 def _spelled_out(equation: str, ranks: Sequence[int | None]) -> tuple[list[str], str]:
-    """The letters of operands and result; upper case ones where there were dots."""
+    """The letters of operands and result: small ones, and capital ones where there were dots."""
     left, arrow, result = equation.partition("->")
     names = left.split(",")
     require(
         len(names) == len(ranks), f"{equation!r} is for {len(names)} operands, and {len(ranks)} were given"
     )
-    used = "".join(names) + result
-    require(
-        all(a in _LETTERS or a == "." for a in used),
-        f"{equation!r} may have small letters, commas, dots and ->",
-    )
+    together = "".join(names)
+    used = {a for a in together + result if a != "."}
+    require(used <= set(ascii_letters), f"{equation!r} may have letters, commas, dots and ->")
+    require(len(used) <= 26, f"{equation!r} has {len(used)} letters, 26 are possible")
+    if not arrow:
+        result = "..." * ("..." in left) + "".join(sorted(a for a in used if together.count(a) == 1))
+    unused = (a for a in ascii_lowercase if a not in used)
+    small = str.maketrans({a: next(unused) for a in sorted(used) if a.isupper()})
+    names, result = [name.translate(small) for name in names], result.translate(small)
     longest = ""
     for i, (name, rank) in enumerate(zip(names, ranks, strict=True)):
         if "..." in name:
@@ -272,12 +276,10 @@ def _spelled_out(equation: str, ranks: Sequence[int | None]) -> tuple[list[str],
             dots = "ABCDEFGHIJ"[10 - count :]
             longest = max(longest, dots, key=len)
             names[i] = name.replace("...", dots)
-    if not arrow:
-        letters = "".join(names)
-        result = longest + "".join(sorted(a for a in set(letters) if a.islower() and letters.count(a) == 1))
     return names, result.replace("...", longest)
 
 
+@answered_by_operators
 def trace(x: Any, name: str | None = None) -> Tensor:
     """The sum of the diagonal of each matrix in the last two axes.
 
@@ -316,6 +318,7 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
 transpose = matrix_transpose
 
 
+@answered_by_operators
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
     """The conjugate transposes of the matrices in the last two axes."""
     with name_scope(name, "adjoint", [matrix]):
@@ -325,6 +328,7 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
 # Factors and solutions
 
 
+@answered_by_operators
 def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The inverses of square matrices, or their adjoints.
 
@@ -335,6 +339,7 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     return ops.matrix_inverse(input, adjoint=adjoint, name=name)
 
 
+@answered_by_operators
 def det(input: Any, name: str | None = None) -> Tensor:
     """The determinants of square matrices."""
     return ops.matrix_determinant(input, name=name)
@@ -345,6 +350,7 @@ def slogdet(input: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
     return ops.log_matrix_determinant(input, name=name)
 
 
+@answered_by_operators
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
     """The logarithms of the determinants of positive definite matrices."""
     with name_scope(name, "logdet", [matrix]):
@@ -352,6 +358,7 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
         return 2.0 * reduce_sum(ops.log(diagonal), axis=[-1])
 
 
+@answered_by_operators
 def cholesky(input: Any, name: str | None = None) -> Tensor:
     """The lower triangular L with L L^H = input, for positive definite matrices.
 
@@ -369,6 +376,7 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
         return ops.matrix_triangular_solve(chol, inner, adjoint=True)
 
 
+@answered_by_operators
 def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The X with matrix X = rhs, for square matrices [..., n, n] and right sides [..., n, k].
 

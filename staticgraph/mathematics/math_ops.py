@@ -18,103 +18,10 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.elementwise.arithmetic import absolute as abs
-from staticgraph.compiler.ops.elementwise.division import div, truediv
-from staticgraph.compiler.ops.elementwise.logic import logical_xor
+from staticgraph.compiler.ops.elementwise.division import div as div
+from staticgraph.compiler.ops.elementwise.division import truediv
+from staticgraph.compiler.ops.elementwise.logic import logical_xor as logical_xor
 from staticgraph.mathematics.reductions import reduce_all, reduce_sum
-
-__all__ = [
-    "abs",
-    "accumulate_n",
-    "acos",
-    "acosh",
-    "add",
-    "add_n",
-    "angle",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "bessel_i0",
-    "bessel_i0e",
-    "bessel_i1",
-    "bessel_i1e",
-    "betainc",
-    "ceil",
-    "clip_by_value",
-    "complex",
-    "conj",
-    "cos",
-    "cosh",
-    "digamma",
-    "div",
-    "div_no_nan",
-    "divide",
-    "divide_no_nan",
-    "equal",
-    "erf",
-    "erfc",
-    "exp",
-    "expm1",
-    "floor",
-    "floor_div",
-    "floordiv",
-    "floormod",
-    "greater",
-    "greater_equal",
-    "igamma",
-    "igammac",
-    "imag",
-    "is_finite",
-    "is_inf",
-    "is_nan",
-    "is_non_decreasing",
-    "is_strictly_increasing",
-    "lbeta",
-    "less",
-    "less_equal",
-    "lgamma",
-    "log",
-    "log1p",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "mod",
-    "multiply",
-    "multiply_no_nan",
-    "negative",
-    "nextafter",
-    "not_equal",
-    "polygamma",
-    "polyval",
-    "pow",
-    "real",
-    "realdiv",
-    "reciprocal",
-    "reciprocal_no_nan",
-    "rint",
-    "round",
-    "rsqrt",
-    "scalar_mul",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "squared_difference",
-    "subtract",
-    "tan",
-    "tanh",
-    "truediv",
-    "truncatediv",
-    "truncatemod",
-    "xdivy",
-    "xlogy",
-    "zeta",
-]
 
 acos = ops.acos
 acosh = ops.acosh
@@ -363,12 +270,14 @@ def lbeta(x: Any, name: str | None = None) -> Tensor:
 def bessel_i0(x: Any, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 0."""
     with name_scope(name, "bessel_i0", [x]):
+        x = convert_to_tensor(x, name="x")
         return ops.exp(abs(x)) * ops.bessel_i0e(x)
 
 
 def bessel_i1(x: Any, name: str | None = None) -> Tensor:
     """The modified Bessel function of order 1."""
     with name_scope(name, "bessel_i1", [x]):
+        x = convert_to_tensor(x, name="x")
         return ops.exp(abs(x)) * ops.bessel_i1e(x)
 
 

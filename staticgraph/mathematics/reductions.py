@@ -18,21 +18,6 @@ from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "count_nonzero",
-    "reduce_all",
-    "reduce_any",
-    "reduce_euclidean_norm",
-    "reduce_logsumexp",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_std",
-    "reduce_sum",
-    "reduce_variance",
-]
-
 
 def _axes(x: Tensor, axis: Any) -> Any:
     """`axis`, or for None a constant that lists all axes."""

@@ -22,24 +22,6 @@ from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_max, reduce_prod
 
-__all__ = [
-    "bincount",
-    "confusion_matrix",
-    "histogram_fixed_width",
-    "histogram_fixed_width_bins",
-    "segment_max",
-    "segment_mean",
-    "segment_min",
-    "segment_prod",
-    "segment_sum",
-    "unsorted_segment_max",
-    "unsorted_segment_mean",
-    "unsorted_segment_min",
-    "unsorted_segment_prod",
-    "unsorted_segment_sqrt_n",
-    "unsorted_segment_sum",
-]
-
 segment_max = ops.segment_max
 segment_mean = ops.segment_mean
 segment_min = ops.segment_min

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.building.framework import checked, get_default_graph, get_seed, name_scope, set_random_seed
+from staticgraph.building.framework import checked, get_default_graph, get_seed, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32, int64
@@ -20,19 +20,6 @@ from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import Dimension, TensorShape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-
-__all__ = [
-    "categorical",
-    "get_seed",
-    "multinomial",
-    "random_crop",
-    "random_normal",
-    "random_shuffle",
-    "random_uniform",
-    "set_random_seed",
-    "truncated_normal",
-]
-
 
 # So many operations TensorFlow makes before it draws, to check the size: its default seed counts them.
 _CROP_OPERATIONS = 15

@@ -7,7 +7,7 @@ from typing import Any
 from staticgraph.building.framework import name_scope
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.sparse.tensor import SparseTensor, as_sparse
+from staticgraph.sparse.tensor import SparseTensor, as_sparse, inferred_shape
 
 
 def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str = "edit_distance") -> Tensor:
@@ -39,7 +39,8 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
 
 def _known_sizes(guess: SparseTensor, right: SparseTensor) -> tuple[int, ...] | None:
     """The sizes of all axes but the last; None if one of them is not known."""
-    if not (guess.shape.is_fully_defined() and right.shape.is_fully_defined()):
+    one_shape, other_shape = inferred_shape(guess), inferred_shape(right)
+    if not (one_shape.is_fully_defined() and other_shape.is_fully_defined()):
         return None
-    pairs = zip(guess.shape.as_list()[:-1], right.shape.as_list()[:-1], strict=False)
+    pairs = zip(one_shape.as_list()[:-1], other_shape.as_list()[:-1], strict=False)
     return tuple(max(one or 0, other or 0) for one, other in pairs)

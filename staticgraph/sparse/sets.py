@@ -15,11 +15,6 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.sparse.structure import places
 from staticgraph.sparse.tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 
-__all__ = [
-    "difference", "intersection", "set_difference", "set_intersection", "set_size", "set_union", "size",
-    "union",
-]  # fmt: skip
-
 
 def set_size(a: Any, validate_indices: bool = True) -> Tensor:
     """The number of different elements along the last axis.

@@ -59,6 +59,7 @@ class SparseTensor:
             require(None in (count, other) or count == other, f"there are {count} indices and {other} values")
 
     _NAMES = ("indices", "values", "dense_shape")
+    _expected: TensorShape | None = None  # what a placeholder was told of the shapes that it is fed
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
@@ -81,12 +82,8 @@ class SparseTensor:
 
     @property
     def shape(self) -> TensorShape:
-        """The shape, as far as it is known."""
-        known = static_value(self._dense_shape, partial=True)
-        rank = self.rank
-        if known is None:
-            return TensorShape(None if rank is None else [None] * rank)
-        return TensorShape([None if n is None or n < 0 else int(n) for n in known])
+        """The shape, as far as it is known. For a placeholder it is the shape that the program gave."""
+        return self._expected if self._expected is not None else inferred_shape(self)
 
     @property
     def rank(self) -> int | None:
@@ -218,6 +215,14 @@ def as_sparse(x: Any) -> SparseTensor:
     raise misuse(TypeError, f"{x!r} is a {type(x).__name__}, and a SparseTensor is needed")
 
 
+def inferred_shape(x: SparseTensor) -> TensorShape:
+    """Return what the graph tells of the shape; of a placeholder, which may be fed any, only the rank."""
+    known = static_value(x.dense_shape, partial=True)
+    if known is None:
+        return TensorShape(None if x.rank is None else [None] * x.rank)
+    return TensorShape([None if n is None or n < 0 else int(n) for n in known])
+
+
 def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any:
     """`value` as a SparseTensor if it is one, or the value of one; as a Tensor else."""
     if isinstance(value, SparseTensor | SparseTensorValue):
@@ -255,4 +260,11 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
             default = convert_to_tensor(given, dtype=int64, name=f"{base}/shape_default")
             sizes = placeholder_with_default(default, [rank], name=f"{base}/shape")
     values = placeholder(dtype, [None], name=f"{base}/values")
-    return SparseTensor(placeholder(int64, [None, rank], name=f"{base}/indices"), values, sizes)
+    made = SparseTensor(placeholder(int64, [None, rank], name=f"{base}/indices"), values, sizes)
+    if isinstance(shape, Tensor):
+        if rank is not None:
+            known = static_value(shape, partial=True)
+            made._expected = TensorShape([None] * rank if known is None else known)
+    elif shape is not None:
+        made._expected = TensorShape(shape)
+    return made

@@ -10,8 +10,6 @@ from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.support.dataclass import dataclass
 
-__all__ = ["InputSpec"]
-
 
 @dataclass(slots=True)
 class InputSpec:

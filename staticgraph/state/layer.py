@@ -13,6 +13,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.checks.arguments import function_of, text_of
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import ShapeError, misuse, require, shown
+from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state.replicas import VariableAggregation, VariableSynchronization
@@ -30,8 +31,9 @@ class Layer:
     """The base of all layers. A subclass defines `build(input_shape)`,
     which calls `add_weight`, and `call(inputs)`.
 
-    The layer's variables and operations are in a variable
-    scope called after it: `dense/kernel`, `dense_1/kernel`.
+    The layer's variables and operations are in a variable scope called after it: `dense/kernel`,
+    `dense_1/kernel`. Its `name` is that which it was given, or else counts the layers of its class in the
+    graph, as in TensorFlow: the first is `dense_1`, whose variables are `dense/kernel` and `dense/bias`.
 
     >>> import staticgraph as sg
     >>> class Scale(sg.layers.Layer):
@@ -67,7 +69,9 @@ class Layer:
         self._updates: list[Operation] = []
         self._weights: list[Variable] = []  # in the order in which they were made
         self._named_weights: dict[str, Any] = {}  # by what `add_weight` called them
-        self._base_name = text_of("" if name is None else name, "name") or self._default_name()
+        given = text_of("" if name is None else name, "name")
+        self._base_name = given or self._default_name()
+        self._name = given or self._numbered(self._base_name)
         self._reuse = _reuse
         self._scope: VariableScope | None = None
         if _scope:
@@ -78,8 +82,18 @@ class Layer:
     def _default_name(cls) -> str:
         return snake_case(cls.__name__)
 
+    def _numbered(self, word: str) -> str:
+        """Return the name of a layer that is given none: a word and the number of layers called so."""
+        return f"{word}_{count_of_layers(word)}"
+
     @property
     def name(self) -> str:
+        """The name of the layer, which need not be that of its scope."""
+        return self._name
+
+    @property
+    def label(self) -> str:
+        """The name that the layer's variables have, for messages."""
         return self._scope.name.split("/")[-1] if self._scope is not None else self._base_name
 
     @property
@@ -162,7 +176,7 @@ class Layer:
     def count_params(self) -> int:
         """The number of elements of all weights. ValueError before the layer is built."""
         if not self.built and not self.weights:  # `build` may be called by itself
-            raise misuse(ValueError, f"the weights of {self.name} do not exist before it is built or called")
+            raise misuse(ValueError, f"the weights of {self.label} do not exist before it is built or called")
         return sum(v.shape.num_elements() or 0 for v in self.weights)
 
     @property
@@ -287,7 +301,7 @@ class Layer:
         if self.input_spec is not None:
             from staticgraph.state.input_spec import check_inputs  # most layers check in `call`
 
-            check_inputs(self.input_spec, inputs, self.name)
+            check_inputs(self.input_spec, inputs, self.label)
 
     @contextmanager
     def _opened(self, shape: Any, scope: Any = None) -> Iterator[None]:
@@ -324,6 +338,18 @@ class Layer:
                 loss = self.activity_regularizer(tensor)
                 if isinstance(loss, Tensor):
                     self.add_loss(loss / ops.cast(ops.shape_of(tensor)[0], dtype=loss.dtype))
+
+
+def count_of_layers(word: str) -> int:
+    """Count a layer that gets its name from a word, and return the number of those in the default graph."""
+    counts: dict[str, int] = vars(get_default_graph()).setdefault("layer_counts", {})
+    counts[word] = counts.get(word, 0) + 1
+    return counts[word]
+
+
+def forget_layers() -> None:
+    """Begin to count the layers of the default graph anew."""
+    vars(get_default_graph()).pop("layer_counts", None)
 
 
 def _converted(inputs: Any) -> Any:

@@ -33,26 +33,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.state import replicas
 
-__all__ = [
-    "Reduction",
-    "absolute_difference",
-    "add_loss",
-    "compute_weighted_loss",
-    "cosine_distance",
-    "get_losses",
-    "get_regularization_loss",
-    "get_regularization_losses",
-    "get_total_loss",
-    "hinge_loss",
-    "huber_loss",
-    "log_loss",
-    "mean_pairwise_squared_error",
-    "mean_squared_error",
-    "sigmoid_cross_entropy",
-    "softmax_cross_entropy",
-    "sparse_softmax_cross_entropy",
-]
-
 
 class Reduction:
     """Ways to reduce the losses of single elements to one number."""
@@ -443,12 +423,23 @@ def sparse_softmax_cross_entropy(
             y = ops.squeeze(y, axis=(-1,))
         elif None in ranks:
             y = fitted_rank(y, ops.rank_of(z) - 1)
-        weights = convert_to_tensor(weights)
-        if weights.shape.ndims is not None and weights.shape.ndims == (y.shape.ndims or 0) + 1:
-            if weights.shape.as_list()[-1] == 1:
-                weights = ops.squeeze(weights, axis=(-1,))
+        weights = _without_axis(convert_to_tensor(weights), y)
         losses = nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=z, name="xentropy")
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+def _without_axis(weights: Tensor, labels: Tensor) -> Tensor:
+    """Return weights without a last axis that labels lack; a run finds it if ranks are unknown."""
+    given, wanted = weights.shape.ndims, labels.shape.ndims
+    if given == 0:
+        return weights
+    if None in (given, wanted):
+        with counted_as(weights.graph, 19):  # TensorFlow branches on the ranks
+            most = ops.minimum(ops.rank_of(weights), ops.rank_of(labels))
+            return ops.reshape(weights, shape=ops.shape_of(weights)[:most])
+    if given == wanted + 1 and weights.shape.as_list()[-1] == 1:
+        return ops.squeeze(weights, axis=(-1,))
+    return weights
 
 
 show_public_names(__name__)

@@ -61,8 +61,19 @@ def test_a_need_inside_of_regions_is_handed_up():
 
 def test_a_branch_that_differs_in_shape_is_asked_for():
     x = sg.placeholder(sg.float32, [], name="x")
-    y = sg.cond(x > 0.0, lambda: sg.zeros([2]), lambda: sg.zeros([3]))
-    assert captured([y], {x: 1.0}) == NeedsFeeds((x,))
+    above = x > 0.0
+    y = sg.cond(above, lambda: sg.zeros([2]), lambda: sg.zeros([3]))
+    assert captured([y], {x: 1.0}) == NeedsStage((above,))
+
+
+def test_a_size_that_follows_from_real_numbers_is_computed_first_and_not_compiled_for():
+    x, n = sg.placeholder(sg.float32, [3], name="x"), sg.placeholder(sg.int32, [2], name="n")
+    flag = sg.placeholder(sg.bool, [], name="flag")
+    count = sg.reduce_sum(sg.cast(x > 0.0, sg.int32))
+    assert isinstance(captured([sg.zeros([count])], {x: np.ones(3)}), NeedsStage)
+    assert isinstance(captured([sg.zeros([n[0] * n[1]])], {n: np.ones(2, np.int32)}), NeedsFeeds)
+    either = sg.zeros([sg.where(flag, 2, 3)])
+    assert isinstance(captured([either], {flag: True}), NeedsFeeds)
 
 
 # Types of variables

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from staticgraph.compiler.codegen.gemm import register_tile
 from staticgraph.compiler.codegen.gemm.choice import Choice
 from staticgraph.compiler.codegen.gemm.gemm import emit
-from staticgraph.compiler.codegen.gemm.pack_narrow_panels import slots
 from staticgraph.compiler.codegen.gemm.plan import plan
+from staticgraph.compiler.codegen.gemm.register_tile import slots
 from staticgraph.compiler.codegen.gemm.split_k import sliced
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64

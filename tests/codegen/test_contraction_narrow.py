@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from staticgraph.compiler.codegen.gemm.dot import dot_tiling
 from staticgraph.compiler.codegen.gemm.gemm import emit
+from staticgraph.compiler.codegen.gemm.narrow_results import dot_tiling
 from staticgraph.compiler.codegen.gemm.plan import plan
 from staticgraph.compiler.codegen.gemm.tiles import Along
-from staticgraph.compiler.codegen.gemm.transpose_b import turned
+from staticgraph.compiler.codegen.gemm.transpose import turned
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce

@@ -4,12 +4,14 @@
     python tools/measure/compile_cost.py qr expm    some of them
     python tools/measure/compile_cost.py --most 0.3  status 1 if one costs more CPU seconds
     python tools/measure/compile_cost.py --write    write the table of docs/cpu.md, too
+    python tools/measure/compile_cost.py open_fft   a work whose sizes are known when it runs
 
 Every process is fresh and has an empty cache on disk. It compiles a small net first, so that what every step
 needs is there. Then it builds a step, and runs it a few times; the time of its last run, which compiles
 nothing, is taken off each. The step without the operation doubles inputs instead; that of the Gaussian
-process leaves the linear algebra out. Told is the least of some processes, in CPU seconds of all threads and
-in seconds of the clock: what else the machine does matters less to the first.
+process leaves the linear algebra out. Sizes of works whose names begin with `open_` are left open. Told is
+the least of some processes, in CPU seconds of all threads and in seconds of the clock: what else the machine
+does matters less to the first.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,8 @@ BEGIN = "<!-- compile cost: written by tools/measure/compile_cost.py -->\n"
 END = "<!-- end of the compile cost -->\n"
 CPU, WALL = "cpu", "wall"
 PLAIN = "triangular_solve"  # the work whose inputs the step without the operation doubles
+OPEN = "open_"  # works with open sizes begin with it
+OPEN_PLAIN = "open_rfft"  # the same for works with open sizes
 RUNS = 3  # small steps are interpreted in their first run, and compiled in the second
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
@@ -75,8 +79,44 @@ def works() -> dict[str, Any]:
         ),
     )
     return {name: work for name, (_, work) in benchmarked().items()} | {
-        name: Work(title, inputs, function) for name, title, inputs, function in more
+        name: Work(title, inputs, function) for name, title, inputs, function in (*more, *_open_works())
     }
+
+
+def _open_works() -> Iterator[tuple[str, str, Any, Any]]:
+    """Works whose sizes are open: their names, titles, inputs and functions."""
+
+    def drawn(kind: str, *shape: int) -> Any:
+        def inputs(rng: np.random.Generator, small: bool) -> tuple[np.ndarray, ...]:
+            values = rng.normal(size=shape)
+            if kind == "positive":
+                values = values @ values.T + len(values) * np.eye(len(values))
+            return ((values + 1j * values[::-1]).astype("c8") if kind == "complex" else values.astype("f4"),)
+
+        return inputs
+
+    real, spectra, square = drawn("real", 64, 1000), drawn("complex", 64, 501), drawn("real", 64, 64)
+    yield "open_fft", "FFT, open", drawn("complex", 64, 1000), lambda sg, x: sg.signal.fft(x)
+    yield "open_rfft", "FFT of real numbers, open", real, lambda sg, x: sg.signal.rfft(x)
+    yield "open_irfft", "FFT back to real numbers, open", spectra, lambda sg, x: sg.signal.irfft(x)
+    yield "open_fft2d", "FFT of a plane, open", drawn("complex", 64, 64), lambda sg, x: sg.signal.fft2d(x)
+    yield "open_dct", "cosine transform, open", real, lambda sg, x: sg.signal.dct(x)
+    yield "open_stft", "spectra in time, open", real, lambda sg, x: sg.signal.stft(x, 256, 64)
+    frames = drawn("complex", 4, 20, 129)
+    yield (
+        "open_istft", "signals of spectra in time, open", frames,
+        lambda sg, x: sg.signal.inverse_stft(x, 256, 64),
+    )  # fmt: skip
+    yield "open_svd", "singular values and vectors, open", square, lambda sg, x: sg.linalg.svd(x)
+    yield "open_eigh", "eigenvalues and vectors, open", square, lambda sg, x: sg.linalg.eigh(x)
+    yield "open_qr", "QR, open", square, lambda sg, x: sg.linalg.qr(x)
+    positive = drawn("positive", 64, 64)
+    yield "open_cholesky", "Cholesky factor, open", positive, lambda sg, x: sg.linalg.cholesky(x)
+    yield "open_inverse", "inverse, open", square, lambda sg, x: sg.linalg.inv(x)
+    yield "open_solve", "system, open", square, lambda sg, x: sg.linalg.solve(x, x)
+    yield "open_sort", "sort, open", real, lambda sg, x: sg.sort(x)
+    yield "open_top_k", "top 10, open", real, lambda sg, x: sg.nn.top_k(x, 10)
+    yield "open_unique", "unique, open", drawn("real", 1000), lambda sg, x: sg.unique(x)
 
 
 def _gp_without_algebra(sg: Any, x: Any, y: Any, p: Any) -> Any:
@@ -104,7 +144,8 @@ def measure(name: str, plain: bool) -> dict[str, float]:
             session.run(net, {x: np.ones((64, 64)), long: np.ones(1 << 20)})
     clocks = {CPU: _cpu, WALL: time.perf_counter}
     begun = {clock: now() for clock, now in clocks.items()}
-    feeds = [sg.placeholder(array.dtype, array.shape) for array in arrays]
+    is_open = name.startswith(OPEN)
+    feeds = [sg.placeholder(a.dtype, [None] * a.ndim if is_open else a.shape) for a in arrays]
     if plain:
         made = WITHOUT[name](sg, *feeds) if name in WITHOUT else [x + x for x in feeds]
     else:
@@ -151,9 +192,13 @@ def table(rows: Sequence[tuple[str, dict[str, float]]]) -> str:
 
 
 def write(rows: Sequence[tuple[str, dict[str, float]]]) -> None:
-    """Put the table where the page has it."""
+    """Put the rows into the table of the page, where those of other works stay."""
     before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{rest.partition(END)[2]}")
+    old, _, after = rest.partition(END)
+    lines = [line.strip("| ").rsplit(" | ", 1) for line in old.split("\n") if line.endswith(" ms |")]
+    kept = [(title, {CPU: 1e-3 * int(time.split()[0])}) for title, time in lines]
+    told = dict((*kept, *rows))
+    PAGE.write_text(f"{before}{BEGIN}\n{table([*told.items()])}\n{END}{after}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -176,11 +221,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = works()
     if unknown := set(options.works) - known.keys():
         parser.error(f"no work {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    plain = least(PLAIN, True, options.repeats)
+    plain = {
+        is_open: least(f"{OPEN}rfft" if is_open else PLAIN, True, options.repeats)
+        for is_open in (False, True)
+    }
     rows = []
     for name in options.works or known:
         found = least(name, False, options.repeats)
-        base = least(name, True, options.repeats) if name in WITHOUT else plain
+        base = least(name, True, options.repeats) if name in WITHOUT else plain[name.startswith(OPEN)]
         more = {clock: found[clock] - base[clock] for clock in found}
         rows.append((known[name].title, more))
         print(f"{name:24} {more[CPU]:7.3f} s of CPU {more[WALL]:7.3f} s", flush=True)

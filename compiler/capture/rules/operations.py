@@ -45,7 +45,9 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
     feeds = tuple(t for t, param in walk.feeds.params.items() if param in below)
     params = [v for v in below if v.node.op.name == "parameter"]
     short = len(params) == len(feeds) and sum(v.size for v in params) <= SHORT
-    if tensor in walk.feeds.params or (feeds and short and not any(map(_compares, nodes))):
+    # Programs for the values of real numbers would be one for each run: an earlier stage computes the result.
+    few = tensor.op.region is not walk.request.calls.region or all(map(_has_few_values, feeds))
+    if tensor in walk.feeds.params or (feeds and short and few and not any(map(_compares, nodes))):
         return NeedsFeeds(feeds)
     return NeedsStage((tensor,), of_sizes=not params)
 
@@ -92,6 +94,11 @@ def _clipped(value: Value) -> np.ndarray | None:
         if most.constant is not None and any(n is not None and n >= most.constant for n in least):
             return most.constant
     return None
+
+
+def _has_few_values(feed: Tensor) -> bool:
+    """Return True for a feed with as many values as a program of sizes or choices meets."""
+    return feed.dtype.is_integer or (feed.dtype.is_bool and feed.type.shape == ())
 
 
 def _compares(node: Node) -> bool:

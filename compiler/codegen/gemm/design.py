@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 from staticgraph.compiler.codegen.abi import Phase
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import Grid
-from staticgraph.compiler.codegen.gemm.dot import dot_sums
 from staticgraph.compiler.codegen.gemm.epilogue import with_formulas
 from staticgraph.compiler.codegen.gemm.micro_kernel import column_sums
+from staticgraph.compiler.codegen.gemm.narrow_results import dot_sums, row_sums
 from staticgraph.compiler.codegen.gemm.pack import packing_grid
+from staticgraph.compiler.codegen.gemm.packed_operands import Packed
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, plan
 from staticgraph.compiler.codegen.gemm.register_tile import Tile
-from staticgraph.compiler.codegen.gemm.rows import row_sums
-from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.split_k import (
     FEW_ROWS,
     Sliced,
@@ -31,7 +30,7 @@ from staticgraph.compiler.codegen.gemm.split_k import (
     used_chunks,
 )
 from staticgraph.compiler.codegen.gemm.tiles import Along
-from staticgraph.compiler.codegen.gemm.transpose_b import turned
+from staticgraph.compiler.codegen.gemm.transpose import turned
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import AnySize

@@ -40,9 +40,9 @@ from staticgraph.compiler.codegen.gemm.epilogue import Epilogue
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, numbers, open_sizes, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import micro_kernel
 from staticgraph.compiler.codegen.gemm.pack import pack, pack_all, pack_span
+from staticgraph.compiler.codegen.gemm.packed_operands import Packed
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan
 from staticgraph.compiler.codegen.gemm.register_tile import Spans, Stream, Tile
-from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.codegen.gemm.tiles import VALID, PanelRun, TileRun
 from staticgraph.compiler.codegen.gemm.writer import UNOPTIMIZED, GemmWriter, Number

@@ -11,14 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 
-from staticgraph.compiler.codegen.gemm.pack_narrow_panels import (
+from staticgraph.compiler.codegen.gemm.register_tile import (
     ZERO,
+    Later,
     PanelSlot,
+    Spans,
+    Stream,
+    Tile,
     apart,
+    ask,
+    moves,
     repeated,
+    steps,
     together,
 )
-from staticgraph.compiler.codegen.gemm.register_tile import Later, Spans, Stream, Tile, ask, moves, steps
 from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from staticgraph.compiler.codegen.gemm.chunks import Grid, IndexRange, chunks_wanted, cut, each_panel
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes
 from staticgraph.compiler.codegen.gemm.micro_kernel import read_lanes
+from staticgraph.compiler.codegen.gemm.packed_operands import Packed
 from staticgraph.compiler.codegen.gemm.register_tile import Stream
-from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.tiles import PanelRun, TilePiece, pages_apart
 from staticgraph.compiler.codegen.gemm.transpose import turn
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number

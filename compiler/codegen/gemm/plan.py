@@ -11,17 +11,19 @@ from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import COLUMN_CHUNKS, Grid, OpenPart, grid_of
-from staticgraph.compiler.codegen.gemm.dot import MOST_ROWS, dot_tiling
+from staticgraph.compiler.codegen.gemm.narrow_results import MOST_ROWS, dot_tiling, row_tiling, rows_pay
 from staticgraph.compiler.codegen.gemm.packed_operands import (
     SAME_SETS,
     TURNS,
+    Packed,
+    Scratch,
     is_far,
+    numbers,
+    overlaps,
     packed_operands,
     rows_share_lines,
 )
 from staticgraph.compiler.codegen.gemm.register_tile import Later, Stream
-from staticgraph.compiler.codegen.gemm.rows import row_tiling, rows_pay
-from staticgraph.compiler.codegen.gemm.scratch import Packed, Scratch, numbers, overlaps
 from staticgraph.compiler.codegen.gemm.tiles import (
     Along,
     DepthBlocks,

@@ -22,9 +22,9 @@ from staticgraph.compiler.codegen.gemm.chunks import (
     open_chunks,
 )
 from staticgraph.compiler.codegen.gemm.micro_kernel import read_lanes, unless_empty
+from staticgraph.compiler.codegen.gemm.packed_operands import Scratch
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan
 from staticgraph.compiler.codegen.gemm.register_tile import Tile, steps
-from staticgraph.compiler.codegen.gemm.scratch import Scratch
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.graph.sizes import NOMINAL, AnySize, at_least, at_most, several
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Slices, closed

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
-from staticgraph.compiler.codegen.llvm.scalar import apply, convert
+from staticgraph.compiler.codegen.llvm.scalar import apply, convert, divide_by_constant
 from staticgraph.compiler.codegen.llvm.site import Site, constant
 from staticgraph.compiler.codegen.llvm.text import Emitter, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, int64
@@ -218,8 +218,10 @@ class ExprPrinter:
             return site.value(f"fsub {site.type} {operands[0]}, {operands[1]}")
         if node.op in CONVERSIONS:
             return convert(site, node.op, operands[0], node.dtype)
-        if node.op in _UNSIGNED_DIVISION and _is_division_of_positives(node):
-            return site.op(_UNSIGNED_DIVISION[node.op], *operands)
+        if node.op in _UNSIGNED_DIVISION and _is_division_by_constant(node):
+            if bounds(node.args[0])[0] >= 0:
+                return site.op(_UNSIGNED_DIVISION[node.op], *operands)
+            return divide_by_constant(site, node.op, operands[0], node.args[1])
         return apply(site, node.op, *operands)
 
     def _with_rare_branch(self, node: Scalar, values: list[LlvmValue], lanes: int) -> str:
@@ -304,8 +306,7 @@ def _far_function(name: str, op: str, dtype: DType) -> tuple[str, ...]:
     return (*emitter.needs, f"{head} {{\nentry:\n{lines}\n  ret {kind} {result}\n}}\n")
 
 
-def _is_division_of_positives(node: Scalar) -> bool:
-    dividend, divisor = node.args
-    if not node.dtype.is_integer or not isinstance(divisor, Const) or divisor.value <= 0:
-        return False
-    return bounds(dividend)[0] >= 0
+def _is_division_by_constant(node: Scalar) -> bool:
+    """True for a division of integers by a positive constant, which cannot trap."""
+    divisor = node.args[1]
+    return node.dtype.is_integer and isinstance(divisor, Const) and divisor.value > 0

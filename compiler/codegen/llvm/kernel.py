@@ -389,6 +389,7 @@ class _KernelEmitter:
         """A loop of an open extent or a span: vectors of so many `registers`, of one, and a masked one.
 
         Those of all registers are within `bounds`, the others belong to the last share. There may be none.
+        After several registers the last vectors of a span are all masked, so that they share their code.
         """
         printer, emitter, trips, lanes = self._printer, self._emitter, self._trips, self._printer.lanes
         extent, carried = 1 if isinstance(loop.share, Span) else loop.index.extent, list(reduced)
@@ -420,6 +421,10 @@ class _KernelEmitter:
             one = lanes // registers
             started(one)
             self._guarded(trips.some(*bounds), loop.body, folded)
+            if isinstance(loop.share, Span) and not reduced:
+                last = ends.whole(lanes), ends.end
+                self._guarded(trips.some(*last), loop.body, lambda: self._masked_vectors(loop.body, *last))
+                return
             between = ends.whole(lanes), ends.whole(one)
             self._guarded(trips.some(*between, loop.share), loop.body, lambda: vectors(*between))
         else:
@@ -447,6 +452,15 @@ class _KernelEmitter:
                 self._guarded(test, body, write)
             else:
                 write()
+
+    def _masked_vectors(self, body: tuple[Stmt, ...], first: str, end: str) -> None:
+        """The iterations from `first` on, before `end`, of which there are some, each vector with a mask."""
+        emitter, lanes = self._emitter, self._printer.lanes
+        with emitter.loop(first, end, lanes, opaque=True) as values, self._inside(body):
+            left = emitter.value(f"sub i64 {end}, {values.index}")
+            self._mask = memory.Mask(memory.lanes_before(emitter, left, lanes), guards=False)
+            self._lanes(body, [], values.index)
+            self._mask = None
 
     def _lanes(self, body: tuple[Stmt, ...], carried: list[Local], first: str) -> list[str]:
         """`body` for a vector of iterations that begins with number `first`."""

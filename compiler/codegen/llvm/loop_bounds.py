@@ -52,7 +52,8 @@ class TripCounts:
                 return "0", extent
             case Span(start, stop):
                 low, high = (self._printer.value(e).text for e in (start, stop))
-                low = emitter.call("i64", "llvm.smax.i64", ("i64", low), ("i64", "0"))
+                if not low.isdecimal():
+                    low = emitter.call("i64", "llvm.smax.i64", ("i64", low), ("i64", "0"))
                 return low, emitter.call("i64", "llvm.smin.i64", ("i64", high), ("i64", extent))
         if isinstance(iterations, Size):
             units = self._once(f"udiv i64 {self.extent(iterations)}, {share.unit}")
@@ -154,12 +155,13 @@ class SpanVectors:
 
     def __init__(self, emitter: Emitter, first: str, end: str, *widths: int) -> None:
         self._emitter, self.first, self.end = emitter, first, end
-        count = emitter.value(f"sub i64 {end}, {first}")
+        count = end if first == "0" else emitter.value(f"sub i64 {end}, {first}")
         count = emitter.call("i64", "llvm.smax.i64", ("i64", count), ("i64", "0"))
-        self._whole = {lanes: self._last(emitter.value(f"and i64 {count}, {-lanes}")) for lanes in widths}
+        self._whole = {lanes: self._last(f"and i64 {count}, {-lanes}") for lanes in dict.fromkeys(widths)}
 
     def _last(self, iterations: str) -> str:
-        return self._emitter.value(f"add i64 {self.first}, {iterations}")
+        whole = self._emitter.value(iterations)
+        return whole if self.first == "0" else self._emitter.value(f"add i64 {self.first}, {whole}")
 
     def whole(self, lanes: int) -> str:
         """See `Vectors`."""

@@ -29,7 +29,7 @@ from staticgraph.compiler.kernel.stmt import (
 from staticgraph.compiler.support.dataclass import replace
 
 _LONG = 300  # operations of a function that has parts: LLVM takes 50 ms or more for it
-_PART = range(25, 400)  # operations of a part: LLVM takes 3 to 50 ms, and a call is nothing to its loops
+_PART = range(25, 600)  # operations of a part: LLVM takes 3 to 50 ms, and a call is nothing to its loops
 
 
 class _Writer(Protocol):

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, bool_, float16, float32, float64
+from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.kernel.scalar import primitive_of
 
 
@@ -179,6 +180,26 @@ def convert(site: Site, op: str, operand: str, to: DType) -> str:
     return _CONVERSIONS[op](site, operand, to)
 
 
+def divide_by_constant(site: Site, op: str, a: str, divisor: Expr) -> str:
+    """A quotient or a remainder of integers by a positive constant: such a division cannot trap."""
+    assert isinstance(divisor, Const)
+    number = int(divisor.value)
+    b, signed = site.const(number), not site.dtype.is_unsigned
+    if op.startswith("floor") and not number & (number - 1):  # a power of two
+        if op == "floormod":
+            return site.op("and", a, site.const(number - 1))
+        return site.op("ashr" if signed else "lshr", a, site.const(number.bit_length() - 1))
+    kind = "s" if signed else "u"
+    if not signed or op.startswith("trunc"):
+        return site.op(f"{kind}{op[5:].replace('mod', 'rem')}", a, b)
+    remainder = site.op("srem", a, b)
+    is_below = site.compare("slt", remainder, site.const(0))
+    if op == "floormod":
+        return site.select(is_below, site.op("add", remainder, b), remainder)
+    quotient = site.op("sdiv", a, b)
+    return site.select(is_below, site.op("sub", quotient, site.const(1)), quotient)
+
+
 def _guarded(site: Site, b: str) -> tuple[str, str, str]:
     """A divisor that can trap neither as 0 nor as -1 (of the least integer), and where it was 0 and -1."""
     zero = site.compare("eq", b, site.const(0))
@@ -191,14 +212,23 @@ def _guarded(site: Site, b: str) -> tuple[str, str, str]:
 
 def _truncated(site: Site, a: str, b: str) -> tuple[str, str]:
     """Quotient and remainder of integers towards zero; both 0 for a zero divisor."""
-    safe, zero, minus = _guarded(site, b)
+    guarded = _guarded(site, b)
+    return _truncated_quotient(site, a, *guarded), _truncated_remainder(site, a, *guarded)
+
+
+def _truncated_quotient(site: Site, a: str, safe: str, zero: str, minus: str) -> str:
     if site.dtype.is_unsigned:
-        quotient, remainder = site.op("udiv", a, safe), site.op("urem", a, safe)
-        remainder = site.select(zero, site.const(0), remainder)
+        quotient = site.op("udiv", a, safe)
     else:
-        quotient, remainder = site.op("sdiv", a, safe), site.op("srem", a, safe)
+        quotient = site.op("sdiv", a, safe)
         quotient = site.select(minus, site.op("sub", site.const(0), a), quotient)
-    return site.select(zero, site.const(0), quotient), remainder
+    return site.select(zero, site.const(0), quotient)
+
+
+def _truncated_remainder(site: Site, a: str, safe: str, zero: str, minus: str) -> str:
+    if site.dtype.is_unsigned:
+        return site.select(zero, site.const(0), site.op("urem", a, safe))
+    return site.op("srem", a, safe)
 
 
 def _quotient(site: Site, a: str, b: str) -> str:
@@ -222,13 +252,13 @@ def _integer_power(site: Site, a: str, b: str) -> str:
 def _truncdiv(site: Site, a: str, b: str) -> str:
     if site.dtype.is_floating:
         return site.intrinsic("trunc", _quotient(site, a, b))
-    return _truncated(site, a, b)[0]
+    return _truncated_quotient(site, a, *_guarded(site, b))
 
 
 def _truncmod(site: Site, a: str, b: str) -> str:
     if site.dtype.is_floating:
         return _float_remainder(site, a, b)
-    return _truncated(site, a, b)[1]
+    return _truncated_remainder(site, a, *_guarded(site, b))
 
 
 def _rounds_down(site: Site, remainder: str, b: str) -> str:
@@ -257,7 +287,7 @@ def _floormod(site: Site, a: str, b: str) -> str:
         shifted = site.select(opposite, apply(site, "add", remainder, b), remainder)
         zero = site.compare("oeq", remainder, site.const(0))
         return site.select(zero, site.intrinsic("copysign", site.const(0), b), shifted)
-    remainder = _truncated(site, a, b)[1]
+    remainder = _truncated_remainder(site, a, *_guarded(site, b))
     if site.dtype.is_unsigned:
         return remainder
     return site.select(_rounds_down(site, remainder, b), site.op("add", remainder, b), remainder)

@@ -297,8 +297,6 @@ def check_representable(value: Any, array: np.ndarray, dtype: DType) -> None:
             require(False, f"{shown(value)} does not fit into {name}", hint, DtypeError)
 
 
-__all__ = ["register_tensor_conversion_function"]
-
 _REGISTERED: list[tuple[int, Any, Callable[..., Any]]] = []  # in the order in which they are asked
 
 

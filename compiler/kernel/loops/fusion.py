@@ -17,7 +17,7 @@ import itertools
 from collections.abc import Iterator
 
 from staticgraph.compiler.graph.sizes import Size, same
-from staticgraph.compiler.kernel.expr import Expr, Load, Local, substitute, walk
+from staticgraph.compiler.kernel.expr import Expr, Load, Local, loads, substitute, walk
 from staticgraph.compiler.kernel.loops.dependence import accesses, obstacle, reductions
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
@@ -45,24 +45,17 @@ _BLOCK = (Loop, While, If)
 def fuse_loops(kernel: Kernel) -> Kernel:
     """`kernel`, flat, with fewer loops, and without the local buffers that this makes useless."""
     body = _fused(kernel.body, kernel.buffers)
-    loaded, stored = _buffers(body)
-    if not loaded.isdisjoint(stored):
-        body = _Forwarding(kernel).block(body)
-        loaded, _ = _buffers(body)
+    touched = accesses(body)
+    reads = {access for access in touched if isinstance(access, Load)}
+    loaded = {load.buffer for load in reads}
+    if any(isinstance(access, Store) and access.buffer in loaded for access in touched):
+        body = _Forwarding(kernel, reads).block(body)
+        loaded = {access.buffer for access in accesses(body) if isinstance(access, Load)}
     useless = kernel.locals.keys() - loaded
     if not useless:
         return replace(kernel, body=body)
     buffers = {name: b for name, b in kernel.buffers.items() if name not in useless}
     return replace(kernel, buffers=buffers, body=tuple(_without_stores(body, useless)))
-
-
-def _buffers(body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:
-    """Return the buffers from which a body loads, and those to which it stores."""
-    loaded: set[str] = set()
-    stored: set[str] = set()
-    for access in accesses(body):
-        (loaded if isinstance(access, Load) else stored).add(access.buffer)
-    return loaded, stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +162,14 @@ def _over_rows(loop: Loop) -> bool:
 
 
 class _Forwarding:
-    """Takes values from registers instead of the memory that they have just been stored to."""
+    """Takes values from registers instead of the memory that they have just been stored to.
 
-    def __init__(self, kernel: Kernel) -> None:
+    `loads`: those of the kernel; what no other statement loads is not looked for in a block.
+    """
+
+    def __init__(self, kernel: Kernel, loads: set[Load]) -> None:
+        self.loads = loads
+        self._known: dict[int, tuple[Stmt, list[Load | Store]]] = {}  # by id: blocks lie in each other
         stmts = list(statements(kernel.body))
         taken = {s.local.name for s in stmts if isinstance(s, Let)}
         self.shared = kernel.shared.keys()
@@ -179,14 +177,15 @@ class _Forwarding:
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         out: list[Stmt] = []
-        stored = any(isinstance(stmt, Store) for stmt in body)
-        read = set(accesses(body)) if stored else set()
+        stores = [stmt for stmt in body if isinstance(stmt, Store)]
+        read = self.loads_of(body) if any(_load_of(store) in self.loads for store in stores) else set()
         while body:
             stmt, body = body[0], body[1:]
             match stmt:
-                case Store(buffer, at, value) if Load(buffer, at, value.dtype) in read:
+                case Store() if _load_of(stmt) in read:
                     stmt, body = self.forwarded(stmt, body, out)
-                    read = set(accesses(body))
+                    read = self.loads_of(body)
+                    self.loads |= read  # positions of some have changed
                 case Store():
                     pass
                 case Loop() | While() | If():
@@ -194,12 +193,28 @@ class _Forwarding:
             out.append(stmt)
         return tuple(out)
 
+    def loads_of(self, body: tuple[Stmt, ...]) -> set[Load]:
+        return {access for access in self.accesses(body) if isinstance(access, Load)}
+
+    def accesses(self, body: tuple[Stmt, ...]) -> list[Load | Store]:
+        found: list[Load | Store] = []
+        for stmt in body:
+            if id(stmt) not in self._known:
+                if isinstance(stmt, _BLOCK):
+                    own: list[Load | Store] = [load for e in expressions(stmt) for load in loads(e)]
+                    own += self.accesses(stmt.body)
+                else:
+                    own = accesses((stmt,))
+                self._known[id(stmt)] = stmt, own
+            found += self._known[id(stmt)][1]
+        return found
+
     def forwarded(
         self, store: Store, rest: tuple[Stmt, ...], out: list[Stmt]
     ) -> tuple[Store, tuple[Stmt, ...]]:
         """The store, and the `rest` of its block without loads of the element that it stores."""
-        load = Load(store.buffer, store.at, store.value.dtype)
-        later = accesses(rest)
+        load = _load_of(store)
+        later = self.accesses(rest)
         if load not in later or any(isinstance(a, Store) and a.buffer == store.buffer for a in later):
             return store, rest
         parallel = any(isinstance(s, Loop) and s.kind is LoopKind.PARALLEL for s in rest)
@@ -211,6 +226,11 @@ class _Forwarding:
             value = Local(next(self.names), value.dtype)
             out.append(Let(value, store.value))
         return replace(store, value=value), rewrite(rest, lambda e: substitute(e, {load: value}))
+
+
+def _load_of(store: Store) -> Load:
+    """The load of what a store writes."""
+    return Load(store.buffer, store.at, store.value.dtype)
 
 
 def _without_stores(body: tuple[Stmt, ...], useless: frozenset[str] | set[str]) -> Iterator[Stmt]:

@@ -33,7 +33,6 @@ from staticgraph.compiler.kernel.cost import values
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, identity, substitute, walk
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.loops.dependence import accesses, reductions
-from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -103,7 +102,7 @@ def _is_chain(loop: Loop) -> bool:
         and all(isinstance(stmt, Let) or stmt in steps for stmt in loop.body)
         and sum(node in reduced for node in nodes) == len(steps)
         and len(operations) <= _SHORT * len(steps)
-        and FUNCTIONS.keys().isdisjoint(operations)
+        and not any(map(scalar.is_function, operations))
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.requirements import coordinates_in, index_in
 from staticgraph.compiler.graph.dtypes import ANY, bool_, int64, uint8
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
@@ -21,7 +22,6 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.arrays.movement import INDEX
 from staticgraph.compiler.ops.kinds import View, movement, sizes
-from staticgraph.compiler.ops.requirements import coordinates_in, index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.requirements import index_in
 from staticgraph.compiler.graph.dtypes import ANY, DType, int32, int64
 from staticgraph.compiler.graph.errors import DtypeError, OperandError, ShapeError, counted, require
 from staticgraph.compiler.graph.opdef import method, ops
@@ -25,7 +26,6 @@ from staticgraph.compiler.graph.sizes import AnySize, Size, content, positive, s
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent
 from staticgraph.compiler.ops.kinds import View, movement, sizes
-from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 
 INDEX = frozenset({int32, int64})

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.requirements import coordinates_in
 from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
@@ -24,7 +25,6 @@ from staticgraph.compiler.ops.arrays.gathering import batch_rank, checked, coord
 from staticgraph.compiler.ops.arrays.movement import INDEX
 from staticgraph.compiler.ops.arrays.updates import in_order
 from staticgraph.compiler.ops.kinds import Described, Out, View, rounded_once, routine
-from staticgraph.compiler.ops.requirements import coordinates_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 from staticgraph.compiler.ops.statements.loops import counters, each, nested
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.requirements import index_in
 from staticgraph.compiler.graph.dtypes import ANY, DType
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
@@ -13,7 +14,6 @@ from staticgraph.compiler.graph.shapes import Shape, TensorType, common_shape, m
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.ops.arrays.movement import INDEX
 from staticgraph.compiler.ops.kinds import composite, structural
-from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.requirements import coordinates_in, index_in
 from staticgraph.compiler.graph.dtypes import ANY, REAL, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
@@ -21,7 +22,6 @@ from staticgraph.compiler.ops.arrays.gathering import checked
 from staticgraph.compiler.ops.arrays.scatter import scatter_statements, slices, updated
 from staticgraph.compiler.ops.control.state import WRITES
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
-from staticgraph.compiler.ops.requirements import coordinates_in, index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 from staticgraph.compiler.ops.statements.loops import counters, each
 

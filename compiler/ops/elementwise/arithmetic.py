@@ -232,7 +232,8 @@ def absolute(x: Any, name: str | None = None) -> Any:
     >>> sg.Session().run(sg.abs([1, -2]))
     array([1, 2], dtype=int32)
     """
-    if hasattr(x, "dtype") and x.dtype.is_complex:
+    dtype = getattr(x, "dtype", None)
+    if dtype.is_complex if isinstance(dtype, DType) else dtype is not None and np.iscomplexobj(x):
         return ops.complex_abs(x, name=name or "Abs")
     return abs_(x, name=name)
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.builder import infer_dtype
+from staticgraph.compiler.graph.checks.requirements import divisor
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, REAL, DType, float32, float64
 from staticgraph.compiler.graph.opdef import method, scope
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.elementwise.casting import cast
 from staticgraph.compiler.ops.kinds import elementwise, holomorphic
-from staticgraph.compiler.ops.requirements import divisor
 from staticgraph.compiler.ops.samples import reals
 
 # Dividends of either sign; divisors away from 0.

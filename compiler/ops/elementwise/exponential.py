@@ -7,15 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.requirements import exponent
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.primitives.functions import power_of
 from staticgraph.compiler.ops.elementwise.casting import cast
-from staticgraph.compiler.ops.elementwise.comparison import equal, is_finite, not_equal
-from staticgraph.compiler.ops.elementwise.logic import logical_and, logical_or, select
+from staticgraph.compiler.ops.elementwise.logic import (
+    equal,
+    is_finite,
+    logical_and,
+    logical_or,
+    not_equal,
+    select,
+)
 from staticgraph.compiler.ops.kinds import elementwise, holomorphic
-from staticgraph.compiler.ops.requirements import exponent
 from staticgraph.compiler.ops.samples import positive, reals
 
 CONTINUOUS = FLOATING | COMPLEX

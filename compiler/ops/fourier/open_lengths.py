@@ -136,7 +136,7 @@ class _RealRows:
     ) -> Described:
         """Return the statements for all rows."""
         passes = Passes(self.points, self.plan, fill, finish)
-        table = self.plan.table(_HALF, whole(0), self.count, lambda k: k, whole(self.n))
+        table = self.plan.table(_HALF, whole(0), self.count, lambda k, _: k, whole(self.n))
         rows = in_groups(row, passes.body(), passes.begun())
         body = (*self.begun, *self.plan.body(), If(self._is_even, table), *rows)
         return Described(body, scratch=self.plan.scratch(_HALF) | passes.scratch)

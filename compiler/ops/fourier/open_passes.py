@@ -67,7 +67,10 @@ class Passes:
 
         inside = (
             Let(turn, state["what"]),
-            case(_PLAIN, self.fill(lambda p, place, value: self.points.put(WORK, place, value))),
+            If(
+                scalar.eq(turn, _PLAIN) | scalar.eq(turn, _FORTH),
+                self.fill(lambda p, place, value: self.points.put(WORK, place, value)),
+            ),
             case(_KERNEL, self._kernel()),
             case(_FORTH, self._filled()),
             *self.stages.body(),
@@ -103,13 +106,16 @@ class Passes:
         """The data times the chirp, and zeros."""
         zero = Const(0.0, self.points.dtype)
 
-        def value(p: Expr, place: Expr, value: Point) -> Body:
-            return self.points.put(WORK, place, times(value, self.points.get(CHIRP, p)))
+        def value(p: Expr, place: Expr) -> Body:
+            turned = times(self.points.get(WORK, place), self.points.get(CHIRP, p))
+            return self.points.put(WORK, place, turned)
 
-        zeros = self.points.each(
-            self.plan.count, self.length, lambda p, place: self.points.put(WORK, place, (zero, zero))
+        return (
+            *self.points.each(0, self.plan.count, value),
+            *self.points.each(
+                self.plan.count, self.length, lambda p, place: self.points.put(WORK, place, (zero, zero))
+            ),
         )
-        return *self.fill(value), *zeros
 
     def _kept(self, side: Expr) -> Body:
         def value(p: Expr, place: Expr) -> Body:

@@ -14,10 +14,12 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Span, Stmt, Store, Update, While
 from staticgraph.compiler.ops.fourier.butterflies import parts
-from staticgraph.compiler.ops.fourier.open_stages import PRIMES, ROOTS, between, radix_of, room
+from staticgraph.compiler.ops.fourier.open_stages import PRIMES, ROOTS, between, divides, radix_of, room
 from staticgraph.compiler.ops.fourier.roots import root
 from staticgraph.compiler.ops.statements.strips import Body, Fresh, Scratch, whole
 
+_SHIFT = 3.0 * 2**51  # what is added to it is rounded to a whole number, if it is below 2^51
+_SHIFT_BITS = 0x4338 << 48
 CHIRP = "chirp"  # the planes of the chirp
 _LENGTHS = "lengths"  # see `Plan.lengths`
 
@@ -53,11 +55,12 @@ class Plan:
         """The statements that fill the tables of lengths and of stages."""
         rest, unit, need = (self.fresh.local(name, int64) for name in ("rest", "unit", "need"))
         divided = [
-            While((rest > 1) & scalar.eq(rest % prime, 0), (Update(rest, rest // prime),)) for prime in PRIMES
+            While((rest > 1) & divides(prime, rest), (Update(rest, scalar.truncdiv(rest, prime)),))
+            for prime in PRIMES
         ]
         plain = scalar.le(rest, 1)
         # A few times a power of two: from five times on, the next one is a fifth more at most.
-        longer = (need + unit - 1) // unit * unit
+        longer = scalar.truncdiv(need + unit - 1, unit) * unit
         return (
             Let(rest, self.count),
             *divided,
@@ -72,23 +75,43 @@ class Plan:
         )
 
     def _chirp(self) -> Body:
-        """exp(-pi i k^2 / n): the squares are exact where they are large."""
-        return self.table(CHIRP, whole(0), self.count, lambda k: k * k % (self.count * 2), self.count * 2)
+        """exp(-pi i k^2 / n): the squares are less a multiple of 2 n, and exact.
+
+        Vectors have no division of whole numbers, so the quotient is one of float64. It may be off by one.
+        The lowest bits of it plus 3 * 2^51 are the whole number next to it.
+        """
+        order = self.count * 2
+
+        def square(k: Index, inverse: Expr) -> Expr:
+            number = scalar.cast(k, float64)
+            turns = scalar.bitcast(number * number * inverse + _SHIFT, int64) - _SHIFT_BITS
+            return k * k - turns * order
+
+        return self.table(CHIRP, whole(0), self.count, square, order)
 
     def _rows(self) -> Body:
         """Find the rows of a matrix: as many as there are points, or about as many as there are columns."""
         if not self.of_rows:
             return (Store(_LENGTHS, (whole(2),), whole(1)),)
         length = Load(_LENGTHS, (whole(0),), int64)
-        rows, rest, radix = (self.fresh.local(name, int64) for name in ("rows", "rest", "radix"))
-        more = rows * radix
+        names = "rows", "rest", "radix", "more", "goes"
+        rows, rest, radix, more, goes = (self.fresh.local(name, int64) for name in names)
+        is_wanted = (rest > 1) & (divides(4, length) | scalar.le(more * more, length * 4))
         return (
             Let(rows, whole(1)),
             Let(rest, length),
-            Let(radix, radix_of(length)),
+            Let(goes, whole(1)),
             While(
-                (rest > 1) & (scalar.eq(length % 4, 0) | scalar.le(more * more, length * 4)),
-                (Update(rows, more), Update(rest, rest // radix), Update(radix, radix_of(rest))),
+                scalar.eq(goes, 1),
+                (
+                    Let(radix, radix_of(rest)),
+                    Let(more, rows * radix),
+                    Update(goes, scalar.select(is_wanted, whole(1), whole(0))),
+                    If(
+                        scalar.eq(goes, 1),
+                        (Update(rows, more), Update(rest, scalar.truncdiv(rest, radix))),
+                    ),
+                ),
             ),
             Store(_LENGTHS, (whole(2),), rows),
         )
@@ -99,13 +122,13 @@ class Plan:
         length, _, rows, lets = self.lengths()
         names = "rest", "other", "start", "order", "radix", "left", "turns", "first"
         rest, other, start, order, radix, left, turns, first = (new(name, int64) for name in names)
-        columns = length // rows
+        columns = scalar.truncdiv(length, rows)
         powers = self._powers if self.dtype is float32 else self._directly
         is_turn = scalar.eq(turns, 1)
         inside = (
             Let(radix, scalar.select(is_turn, rows, radix_of(rest))),
             Let(order, scalar.select(is_turn, length, rest)),
-            Let(left, between(order // radix, 0, self.most)),
+            Let(left, between(scalar.truncdiv(order, radix), 0, self.most)),
             Let(first, 1 - turns),
             *powers(start, left, first, radix, order),
             Update(start, start + left * (radix - first)),
@@ -129,7 +152,7 @@ class Plan:
             begin = self.fresh.local("begin", int64)
             return (
                 Let(begin, between(start + left * (p - first), 0, self.most)),
-                *self.table(ROOTS, begin, left, lambda j: j * p, order),
+                *self.table(ROOTS, begin, left, lambda j, _: j * p, order),
             )
 
         return (self.fresh.between(first, radix, self.most, power, "power"),)
@@ -178,15 +201,20 @@ class Plan:
         )
 
     def table(
-        self, name: str, begin: Expr, count: Expr, number: Callable[[Index], Expr], order: Expr
+        self, name: str, begin: Expr, count: Expr, number: Callable[[Index, Expr], Expr], order: Expr
     ) -> Body:
-        """Store `count` roots of unity of some order from a place on: `number` tells which ones."""
+        """Store `count` roots of unity of some order from a place on.
+
+        `number(j, inverse)` tells which one is at `j`, given the inverse of the order.
+        """
         inverse, of = self.fresh.local("inverse", float64), self.fresh.local("order", float64)
 
         def each(j: Index) -> Body:
-            found = root(scalar.cast(number(j), float64), inverse, of, self.dtype)
-            at = (begin + j,)
-            return tuple(Store(f"{part}{name}", at, v) for part, v in zip(("re", "im"), found, strict=True))
+            found = root(scalar.cast(number(j, inverse), float64), inverse, of, self.dtype)
+            planes = [(f"{part}{name}", self.fresh.local(part, float64)) for part in ("re", "im")]
+            lets = (Let(local, v) for (_, local), v in zip(planes, found, strict=True))
+            stores = (Store(plane, (begin + j,), scalar.cast(local, self.dtype)) for plane, local in planes)
+            return *lets, *stores
 
         index = self.fresh.index("lane", self.most)
         body: tuple[Stmt, ...] = (Loop(index, each(index), LoopKind.SIMD, Span(whole(0), count)),)

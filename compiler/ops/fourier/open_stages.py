@@ -27,8 +27,7 @@ from staticgraph.compiler.ops.fourier.butterflies import parts, small_transform
 from staticgraph.compiler.ops.statements.strips import Body, Fresh, Scratch, whole
 
 STRIP = 16  # columns that are transformed together: the float32 lanes of the widest vectors
-TILE = 16  # rows and columns of a matrix that change places together: vectors that shuffles interleave
-_TILE = "tile"  # the planes of a tile
+_TILE, _TURNED = "tile", "turned"  # both planes of a tile, and of what its rows and columns become
 WORK = "work"  # the planes of the points, with two sides
 SPREAD = (8, 4)  # radices whose transforms lie in the lanes of a first stage: shuffles spread what it writes
 ROOTS = "roots"  # the planes of the roots of unity of all stages
@@ -133,12 +132,14 @@ class OpenStages:
     def __init__(self, points: Points, length: Expr, rows: Expr) -> None:
         self.points, self.length, self.rows = points, length, rows
         self.fresh, self.state = points.fresh, State()
+        # Rows and columns of a matrix that change places together: a cache line, whose shuffles are few.
+        self.tile = ALIGNMENT // points.dtype.size
 
     @property
     def scratch(self) -> Scratch:
         """The scratch memory."""
-        tile = Buffer(self.points.dtype, (TILE, TILE), written=True, local=True)
-        tiles = {f"{part}{_TILE}": tile for part in ("re", "im") if self.points.width is None}
+        tile = Buffer(self.points.dtype, (2, self.tile, self.tile), written=True, local=True)
+        tiles = {_TILE: tile, _TURNED: tile} if self.points.width is None else {}
         return self.points.planes(WORK, sides=2) | self.state.scratch | tiles
 
     def body(self) -> Body:
@@ -150,7 +151,7 @@ class OpenStages:
             stages = While(rest > 1, (Let(radix, radix_of(rest)), *cases))
             return *state.put(side=0, done=width, rest=self.length, start=0), stages
         case, columns = self.fresh.local("case", int64), self.fresh.local("columns", int64)
-        found = scalar.select(is_single & scalar.eq(radix % 4, 0), -radix, radix)
+        found = scalar.select(is_single & divides(4, radix), -radix, radix)
         inside: Body = (
             Let(radix, radix_of(rest)),
             Let(case, found),
@@ -166,7 +167,7 @@ class OpenStages:
         # The first roots are those of the turn.
         start = scalar.select(columns > 1, self.rows * columns, whole(0))
         return (
-            Let(columns, between(self.length // self.rows, 1, self.points.most)),
+            Let(columns, between(scalar.truncdiv(self.length, self.rows), 1, self.points.most)),
             *state.put(side=0, done=columns, rest=self.rows, start=start, half=0),
             While(state["half"] < 2, halves),
         )
@@ -186,7 +187,7 @@ class OpenStages:
                 radix, lambda q: left * q + j, lambda p: size + j * radix + p, left, whole(0), j
             )
 
-        yield Let(left, between(self.length // radix, 0, points.most))
+        yield Let(left, between(scalar.truncdiv(self.length, radix), 0, points.most))
         yield If(left * radix <= whole(points.most), (points.lanes(left, points.most, results),))
         yield from state.put(start=left * (radix - 1), rest=left, done=radix, side=size)
 
@@ -197,7 +198,7 @@ class OpenStages:
         left, done, span, start, at, to = (
             new(name, int64) for name in ("left", "done", "span", "start", "at", "to")
         )
-        yield Let(left, between(state["rest"] // radix, 0, points.most))
+        yield Let(left, between(scalar.truncdiv(state["rest"], radix), 0, points.most))
         yield Let(done, between(state["done"], 1, points.size))
         yield Let(span, between(left * done, 0, points.size))
         yield Let(start, between(state["start"], 0, points.most))
@@ -253,54 +254,62 @@ class OpenStages:
         They change places in square tiles, by shuffles: to gather them would take as long as all stages.
         """
         points, new, fresh = self.points, self.fresh.local, self.fresh
-        size = whole(self.points.size)
+        size, tile = whole(self.points.size), self.tile
         side, height = new("side", int64), new("height", int64)
 
-        def tile(first: Expr, column: Index) -> Body:
+        def turn(first: Expr, column: Index) -> Body:
             """The tile from row `first` on, of some columns."""
-            begin = column * TILE
-            # Beyond the matrix are points that nobody needs.
-            ats = [new("at", int64) for _ in range(TILE)]
-            places = [scalar.minimum(first + r, self.rows - 1) * columns + begin for r in range(TILE)]
+            begin = column * tile
 
-            def turned(lane: Index) -> Body:
-                made = [
-                    times(points.get(WORK, side + at + lane), points.get(ROOTS, at + lane)) for at in ats
-                ]
-                lets = [(new("re", points.dtype), new("im", points.dtype)) for _ in made]
-                return (
-                    *(Let(local, v) for pair, value in zip(lets, made, strict=True)
-                      for local, v in zip(pair, value, strict=True)),
-                    *(Store(f"{part}{_TILE}", (lane, whole(r)), pair[k])
-                      for k, part in enumerate(("re", "im")) for r, pair in enumerate(lets)),
-                )  # fmt: skip
+            def turned(r: Index) -> Body:
+                at = new("at", int64)
+
+                def entry(lane: Index) -> Body:
+                    made = times(points.get(WORK, side + at + lane), points.get(ROOTS, at + lane))
+                    kept = [new(part, points.dtype) for part in ("re", "im")]
+                    stores = (Store(_TILE, (whole(k), r, lane), part) for k, part in enumerate(kept))
+                    return *(Let(local, v) for local, v in zip(kept, made, strict=True)), *stores
+
+                # Beyond the matrix are points that nobody needs.
+                place = scalar.minimum(first + r, self.rows - 1) * columns + begin
+                return Let(at, between(place, 0, points.most - tile)), fresh.lanes(tile, entry)
+
+            def transposed(part: Index) -> Body:
+                def entries(lane: Index) -> Body:
+                    kept = [new("entry", points.dtype) for _ in range(tile)]
+                    return (
+                        *(Let(v, Load(_TILE, (part, whole(r), lane), v.dtype)) for r, v in enumerate(kept)),
+                        *(Store(_TURNED, (part, lane, whole(r)), v) for r, v in enumerate(kept)),
+                    )
+
+                return (fresh.lanes(tile, entries),)
 
             def line(j: Index) -> Body:
                 to = new("to", int64)
 
                 def entry(lane: Index) -> Body:
-                    value = [Load(f"{part}{_TILE}", (j, lane), points.dtype) for part in ("re", "im")]
+                    value = [Load(_TURNED, (whole(k), j, lane), points.dtype) for k in range(2)]
                     return (If(lane < height, points.stores(WORK, to + lane, value)),)
 
                 place = size - side + (begin + j) * self.rows + first
-                return Let(to, between(place, 0, points.size * 2 - TILE)), fresh.lanes(TILE, entry)
+                return Let(to, between(place, 0, points.size * 2 - tile)), fresh.lanes(tile, entry)
 
             return (
-                *(Let(at, between(v, 0, points.most - TILE)) for at, v in zip(ats, places, strict=True)),
-                fresh.lanes(TILE, turned),
-                fresh.between(0, between(columns - begin, 0, TILE), TILE, line, "j"),
+                fresh.each(tile, turned, "row"),
+                fresh.each(2, transposed, "part"),
+                fresh.between(0, between(columns - begin, 0, tile), tile, line, "j"),
             )
 
         def strip(number: Index) -> Body:
-            first = number * TILE
+            first = number * tile
             tiles = fresh.between(
-                0, (columns + TILE - 1) // TILE, points.most // TILE, lambda c: tile(first, c), "tile"
+                0, (columns + tile - 1) // tile, points.most // tile, lambda c: turn(first, c), "tile"
             )
-            return Let(height, between(self.rows - first, 0, TILE)), tiles
+            return Let(height, between(self.rows - first, 0, tile)), tiles
 
         return (
             Let(side, between(self.state["side"], 0, points.size)),
-            fresh.between(0, (self.rows + TILE - 1) // TILE, points.most // TILE, strip, "strip"),
+            fresh.between(0, (self.rows + tile - 1) // tile, points.most // tile, strip, "strip"),
             *self.state.put(done=self.rows, side=size - side),
         )
 
@@ -310,9 +319,14 @@ def times(a: Point, b: Point) -> Point:
     return parts(scalar.complex(*a) * scalar.complex(*b))
 
 
+def divides(divisor: int, number: Expr) -> Expr:
+    """True if a positive number is a multiple of `divisor`."""
+    return scalar.eq(scalar.truncmod(number, divisor), 0)
+
+
 def radix_of(length: Expr) -> Expr:
     """The radix of the first stage for a length."""
     found: Expr = whole(RADICES[-1])
     for radix in reversed(RADICES[:-1]):
-        found = scalar.select(scalar.eq(length % radix, 0), whole(radix), found)
+        found = scalar.select(divides(radix, length), whole(radix), found)
     return found

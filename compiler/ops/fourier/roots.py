@@ -20,10 +20,10 @@ def root(k: Expr, inverse: Expr, n: Expr, dtype: DType) -> tuple[Expr, Expr]:
     """The real and the imaginary part of exp(-2 pi i k / n).
 
     Args:
-        k: A whole number, of float64, from 0 to n.
+        k: A whole number, of float64, from -n to 2 n.
         inverse: 1 / n, of float64.
         n: The number of roots, of float64: at most 2 ** 50.
-        dtype: That of the results.
+        dtype: That of what the results become: they are of float64, and as precise as it needs.
     """
     quarters = scalar.rint(k * 4.0 * inverse)
     angle = (k * 4.0 - quarters * n) * inverse * (math.pi / 2)
@@ -33,7 +33,7 @@ def root(k: Expr, inverse: Expr, n: Expr, dtype: DType) -> tuple[Expr, Expr]:
     is_odd = scalar.gt(_odd(quarters), 0.5)
     re = scalar.select(is_odd, sine, cosine) * (1.0 - 2.0 * _odd(scalar.floor((quarters + 1.0) * 0.5)))
     im = scalar.select(is_odd, cosine, sine) * (2.0 * _odd(scalar.floor(quarters * 0.5)) - 1.0)
-    return scalar.cast(re, dtype), scalar.cast(im, dtype)
+    return re, im
 
 
 def _inverse_factorial(n: int) -> float:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.requirements import index_in
 from staticgraph.compiler.graph.dtypes import REAL, float32, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.neural.resize import LARGEST_IMAGE
-from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Draw, Sample, indices, real
 
 _METHODS = ("bilinear", "nearest")

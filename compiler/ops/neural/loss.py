@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.requirements import index_in
 from staticgraph.compiler.graph.dtypes import FLOATING, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
@@ -14,7 +15,6 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.arrays.creation import numbers_below
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.neural.normalization import below_max
-from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
 
 

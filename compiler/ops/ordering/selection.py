@@ -10,6 +10,7 @@ and for devices without such stages.
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -105,8 +106,9 @@ def _grouped(partitions: Any, *, num_partitions: int) -> Any:
 
 
 def _cut_groups(positions: Any, counts: Any, *, num_partitions: int) -> Any:
-    _require_partitions(counts[-1] == 0, num_partitions)
-    return tuple(np.split(positions, np.cumsum(counts[:-1])[:-1]))
+    *kept, others = counts.tolist()
+    _require_partitions(others == 0, num_partitions)
+    return tuple(positions[end - count : end] for count, end in zip(kept, accumulate(kept), strict=True))
 
 
 def _require_partitions(fit: Any, num_partitions: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.requirements import index_in
 from staticgraph.compiler.graph.dtypes import (
     FLOATING,
     NUMERIC,
@@ -34,7 +35,6 @@ from staticgraph.compiler.ops.arrays.gathering import checked
 from staticgraph.compiler.ops.arrays.movement import INDEX
 from staticgraph.compiler.ops.arrays.scatter import slices, updated
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, holomorphic, rounded_once, routine
-from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.statements.loops import counters, each
 

@@ -16,15 +16,6 @@ from staticgraph.domains.image.intensity import adjust_brightness, adjust_contra
 from staticgraph.domains.image.shapes import checked_image
 from staticgraph.random_numbers.random_ops import random_uniform
 
-__all__ = [
-    "random_brightness",
-    "random_contrast",
-    "random_flip_left_right",
-    "random_flip_up_down",
-    "random_hue",
-    "random_saturation",
-]
-
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     """Every other image, at random, with its columns in opposite order; each of a batch by itself.

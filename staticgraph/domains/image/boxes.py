@@ -22,8 +22,6 @@ from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_max
 
-__all__ = ["crop_and_resize", "draw_bounding_boxes", "sample_distorted_bounding_box"]
-
 
 def crop_and_resize(
     image: Any,

@@ -24,19 +24,6 @@ from staticgraph.domains.image.intensity import convert_image_dtype, in_floating
 from staticgraph.linear_algebra.linalg import tensordot
 from staticgraph.mathematics.math_ops import clip_by_value
 
-__all__ = [
-    "adjust_hue",
-    "adjust_saturation",
-    "grayscale_to_rgb",
-    "hsv_to_rgb",
-    "rgb_to_grayscale",
-    "rgb_to_hsv",
-    "rgb_to_yiq",
-    "rgb_to_yuv",
-    "yiq_to_rgb",
-    "yuv_to_rgb",
-]
-
 _LUMA = np.array([0.2989, 0.5870, 0.1140], np.float32)
 _YIQ = [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955]]
 _FROM_YIQ = [[1.0, 1.0, 1.0], [0.95598634, -0.27201283, -1.10674021], [0.6208248, -0.64720424, 1.70423049]]

@@ -20,8 +20,6 @@ from staticgraph.domains.image.suppression import non_max_suppression_padded
 from staticgraph.mathematics.math_ops import clip_by_value, minimum
 from staticgraph.mathematics.reductions import reduce_sum
 
-__all__ = ["combined_non_max_suppression"]
-
 
 class CombinedNonMaxSuppression(NamedTuple):
     """The boxes that are kept of each image, and how many there are; what is behind them is zero."""

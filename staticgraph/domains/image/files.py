@@ -16,21 +16,6 @@ from staticgraph.domains.image import file_ops
 from staticgraph.domains.image.intensity import convert_image_dtype
 from staticgraph.random_numbers.random_ops import random_uniform
 
-__all__ = [
-    "adjust_jpeg_quality",
-    "decode_and_crop_jpeg",
-    "decode_bmp",
-    "decode_gif",
-    "decode_image",
-    "decode_jpeg",
-    "decode_png",
-    "encode_jpeg",
-    "encode_png",
-    "extract_jpeg_shape",
-    "is_jpeg",
-    "random_jpeg_quality",
-]
-
 
 def decode_jpeg(
     contents: Any,

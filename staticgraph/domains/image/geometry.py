@@ -17,17 +17,6 @@ from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.image.shapes import as_image, checked_image, height_and_width, with_sizes
 
-__all__ = [
-    "central_crop",
-    "crop_to_bounding_box",
-    "flip_left_right",
-    "flip_up_down",
-    "pad_to_bounding_box",
-    "resize_image_with_crop_or_pad",
-    "rot90",
-    "transpose_image",
-]
-
 
 def mirrored(image: Tensor, axis: int) -> Tensor:
     """The rows (axis -3) or the columns (-2) of images in opposite order."""

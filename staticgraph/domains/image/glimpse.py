@@ -13,8 +13,6 @@ from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.random_numbers.random_ops import random_normal, random_uniform
 
-__all__ = ["extract_glimpse"]
-
 
 @counts_as(1, "input", "size", "offsets")
 def extract_glimpse(

@@ -24,14 +24,6 @@ from staticgraph.mathematics.clip import root_of_squares
 from staticgraph.mathematics.math_ops import div
 from staticgraph.mathematics.reductions import reduce_mean, reduce_variance
 
-__all__ = [
-    "adjust_brightness",
-    "adjust_contrast",
-    "adjust_gamma",
-    "convert_image_dtype",
-    "per_image_standardization",
-]
-
 _PIXELS = [-1, -2, -3]  # the axes of one image
 
 

@@ -24,8 +24,6 @@ from staticgraph.mathematics.reductions import reduce_mean, reduce_prod, reduce_
 from staticgraph.nn.depthwise import depthwise_conv2d
 from staticgraph.nn.pooling import avg_pool
 
-__all__ = ["image_gradients", "psnr", "sobel_edges", "ssim", "ssim_multiscale", "total_variation"]
-
 _SCALE_WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)  # those of Wang, Simoncelli and Bovik, 2003
 
 

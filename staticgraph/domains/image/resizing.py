@@ -19,16 +19,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.image.geometry import pad_to_bounding_box
 from staticgraph.domains.image.shapes import as_image, height_and_width
 
-__all__ = [
-    "ResizeMethod",
-    "resize_area",
-    "resize_bicubic",
-    "resize_bilinear",
-    "resize_image_with_pad",
-    "resize_images",
-    "resize_nearest_neighbor",
-]
-
 
 class ResizeMethod:
     """Ways to compute new pixels from old ones: values of `method` of `resize_images`."""

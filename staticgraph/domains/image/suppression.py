@@ -28,13 +28,6 @@ from staticgraph.domains.image.greedy_suppression import (
     overlaps_of,
 )
 
-__all__ = [
-    "non_max_suppression",
-    "non_max_suppression_overlaps",
-    "non_max_suppression_padded",
-    "non_max_suppression_with_scores",
-]
-
 MOST_ROUNDS = 1 << 16  # of a loop with room for all that it keeps
 
 Overlap = Callable[[int, list[int]], np.ndarray]  # of one box with each of several

@@ -19,8 +19,6 @@ from staticgraph.domains.ragged.partitions import splits_of_lengths
 from staticgraph.domains.ragged.tensor import RaggedTensor
 from staticgraph.domains.ragged.values import RaggedTensorValue
 
-__all__ = ["constant", "constant_value", "placeholder", "range"]
-
 
 def constant(
     pylist: Any,

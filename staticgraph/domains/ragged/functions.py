@@ -22,8 +22,6 @@ from staticgraph.domains.ragged.partitions import lengths_of_ids, splits_of_leng
 from staticgraph.domains.ragged.tensor import RaggedTensor, convert
 from staticgraph.mathematics.math_ops import clip_by_value
 
-__all__ = ["boolean_mask", "map_flat_values", "stack", "stack_dynamic_partitions"]
-
 
 def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function with the innermost values of all ragged tensors among its arguments.
@@ -214,6 +212,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 
 
 def axis_of(axis: int, x: RaggedTensor, extra: int = 0) -> int:
+    """Return the axis, counted from the first, of a tensor like `x` with `extra` axes more."""
     rank = x.shape.ndims
     if axis < 0 and rank is not None:
         axis += rank + extra

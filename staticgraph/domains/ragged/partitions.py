@@ -15,8 +15,6 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.debugging.comparisons import assert_equal, assert_non_negative
 
-__all__ = ["row_splits_to_segment_ids", "segment_ids_to_row_splits"]
-
 
 def partition(value: Any, name: str, dtype: Any = None) -> Tensor:
     """Return a vector of a partition as a tensor, int64 by default. ValueError for another rank or dtype."""

@@ -33,8 +33,6 @@ from staticgraph.domains.ragged.partitions import (
 from staticgraph.domains.ragged.values import RaggedTensorValue
 from staticgraph.sparse.tensor import SparseTensor
 
-__all__ = ["RaggedTensor"]
-
 
 def convert(value: Any, name: str | None = None) -> Any:
     """Return a ragged tensor as it is, one for a RaggedTensorValue, and else a tensor."""

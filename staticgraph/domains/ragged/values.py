@@ -8,8 +8,6 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["RaggedTensorValue"]
-
 
 class RaggedTensorValue:
     """Rows that may differ in length, as arrays.

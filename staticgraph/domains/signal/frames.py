@@ -20,16 +20,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.signal.transforms import irfft, rfft
 from staticgraph.mathematics.reductions import reduce_sum
 
-__all__ = [
-    "frame",
-    "hamming_window",
-    "hann_window",
-    "inverse_stft",
-    "inverse_stft_window_fn",
-    "overlap_and_add",
-    "stft",
-]
-
 
 def _of_rank(x: Any, least: int, call: str) -> Tensor:
     x = convert_to_tensor(x, name="signal")

@@ -16,8 +16,6 @@ from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.signal.transforms import dct
 
-__all__ = ["linear_to_mel_weight_matrix", "mfccs_from_log_mel_spectrograms"]
-
 
 def _mel(hertz: Any) -> Any:
     return 1127.0 * np.log1p(np.asarray(hertz) / 700.0)

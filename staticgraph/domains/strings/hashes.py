@@ -9,8 +9,6 @@ from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["to_hash_bucket", "to_hash_bucket_fast", "to_hash_bucket_strong"]
-
 
 def to_hash_bucket(
     string_tensor: Any = None, num_buckets: int | None = None, name: str | None = None, input: Any = None

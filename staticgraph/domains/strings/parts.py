@@ -13,8 +13,6 @@ from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.sparse.tensor import SparseTensor
 
-__all__ = ["bytes_split", "format", "reduce_join", "split", "unsorted_segment_join"]
-
 
 def split(
     input: Any = None,

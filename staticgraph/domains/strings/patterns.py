@@ -7,8 +7,6 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["regex_full_match", "regex_replace"]
-
 
 def regex_replace(
     input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None

@@ -10,8 +10,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["as_string", "join", "length", "lower", "strip", "substr", "to_number", "upper"]
-
 
 def as_string(
     input: Any,

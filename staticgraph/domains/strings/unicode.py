@@ -11,15 +11,6 @@ from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = [
-    "unicode_decode",
-    "unicode_decode_with_offsets",
-    "unicode_encode",
-    "unicode_split",
-    "unicode_split_with_offsets",
-    "unicode_transcode",
-]
-
 
 def unicode_transcode(
     input: Any,

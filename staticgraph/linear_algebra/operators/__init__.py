@@ -3,15 +3,31 @@
 `base.py` has what all of them share, and `algebra.py` the tables by which operators make others.
 """
 
-from staticgraph.compiler.support.lazy_names import export_names
-from staticgraph.linear_algebra.operators import products as products
-from staticgraph.linear_algebra.operators.base import *
-from staticgraph.linear_algebra.operators.circulant import *
-from staticgraph.linear_algebra.operators.combined import *
-from staticgraph.linear_algebra.operators.derived import *
-from staticgraph.linear_algebra.operators.identities import *
-from staticgraph.linear_algebra.operators.kronecker import *
-from staticgraph.linear_algebra.operators.low_rank import *
-from staticgraph.linear_algebra.operators.matrices import *
+from staticgraph.compiler.support.lazy_names import lazy_names, load
 
-export_names(__name__)
+load("staticgraph.linear_algebra.operators.products")  # it has the rules by which operators make others
+
+# Type checkers read `__init__.pyi`.
+lazy_names(
+    __name__,
+    {
+        "staticgraph.linear_algebra.operators.base": "LinearOperator",
+        "staticgraph.linear_algebra.operators.circulant": (
+            "LinearOperatorCirculant LinearOperatorCirculant2D LinearOperatorCirculant3D "
+            "LinearOperatorToeplitz"
+        ),
+        "staticgraph.linear_algebra.operators.combined": (
+            "LinearOperatorBlockDiag LinearOperatorComposition"
+        ),
+        "staticgraph.linear_algebra.operators.derived": "LinearOperatorAdjoint LinearOperatorInversion",
+        "staticgraph.linear_algebra.operators.identities": (
+            "LinearOperatorIdentity LinearOperatorScaledIdentity LinearOperatorZeros"
+        ),
+        "staticgraph.linear_algebra.operators.kronecker": "LinearOperatorKronecker",
+        "staticgraph.linear_algebra.operators.low_rank": "LinearOperatorLowRankUpdate",
+        "staticgraph.linear_algebra.operators.matrices": (
+            "LinearOperatorDiag LinearOperatorFullMatrix LinearOperatorHouseholder "
+            "LinearOperatorLowerTriangular"
+        ),
+    },
+)

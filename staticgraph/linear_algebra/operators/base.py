@@ -18,12 +18,11 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.debugging.comparisons import assert_equal, assert_less, assert_positive
 from staticgraph.linear_algebra import linalg
 from staticgraph.linear_algebra.operators import algebra
+from staticgraph.linear_algebra.operators.answers import ANSWERS
 from staticgraph.linear_algebra.operators.hints import implied
 from staticgraph.mathematics.math_ops import abs as absolute
 from staticgraph.mathematics.math_ops import exp, log
 from staticgraph.mathematics.reductions import reduce_max, reduce_min, reduce_sum
-
-__all__ = ["LinearOperator"]
 
 
 class LinearOperator:
@@ -404,6 +403,18 @@ class LinearOperator:
             raise misuse(ValueError, text, "give is_self_adjoint=True and is_positive_definite=True")
         with self._scope(name):
             return algebra.cholesky(self)
+
+    def answer(self, function: str, arguments: dict[str, Any]) -> Any:
+        """Return the result of a function of matrices, such as `sg.matmul`, one of whose arguments this is.
+
+        Args:
+            function: Name of the function.
+            arguments: What it was called with, by the names of its parameters.
+
+        Raises:
+            ValueError: If an argument is not for operators, or the hints do not say what the function needs.
+        """
+        return ANSWERS[function](**{name: value for name, value in arguments.items() if value is not None})
 
     # Assertions: operations that fail with InvalidArgumentError.
 

@@ -37,13 +37,6 @@ from staticgraph.mathematics.math_ops import abs as absolute
 from staticgraph.mathematics.math_ops import conj, imag
 from staticgraph.mathematics.reductions import reduce_prod, reduce_sum
 
-__all__ = [
-    "LinearOperatorCirculant",
-    "LinearOperatorCirculant2D",
-    "LinearOperatorCirculant3D",
-    "LinearOperatorToeplitz",
-]
-
 _FORWARD = {1: ops.fft, 2: ops.fft2d, 3: ops.fft3d}
 _BACKWARD = {1: ops.ifft, 2: ops.ifft2d, 3: ops.ifft3d}
 

@@ -22,8 +22,6 @@ from staticgraph.linear_algebra.operators.parameters import (
     with_common_batch,
 )
 
-__all__ = ["LinearOperatorBlockDiag", "LinearOperatorComposition"]
-
 
 class OfOperators(LinearOperator):
     """Base class of operators that are made of a list of operators, which have one element type."""

@@ -15,8 +15,6 @@ from staticgraph.linear_algebra.operators.base import LinearOperator
 from staticgraph.linear_algebra.operators.hints import copied, of_one
 from staticgraph.mathematics.math_ops import conj
 
-__all__ = ["LinearOperatorAdjoint", "LinearOperatorInversion"]
-
 
 class _Derived(LinearOperator):
     """An operator that has the hints of another one."""

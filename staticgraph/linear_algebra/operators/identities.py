@@ -26,8 +26,6 @@ from staticgraph.mathematics.math_ops import abs as absolute
 from staticgraph.mathematics.math_ops import conj, log, real, sqrt
 from staticgraph.mathematics.reductions import reduce_min
 
-__all__ = ["LinearOperatorIdentity", "LinearOperatorScaledIdentity", "LinearOperatorZeros"]
-
 
 class _OfSizes(LinearOperator):
     """An operator that has a number of rows and of columns, and may have a batch shape."""

@@ -23,8 +23,6 @@ from staticgraph.linear_algebra import linalg
 from staticgraph.linear_algebra.operators.base import LinearOperator
 from staticgraph.linear_algebra.operators.combined import OfParts
 
-__all__ = ["LinearOperatorKronecker"]
-
 
 class LinearOperatorKronecker(OfParts):
     """The Kronecker product of operators: each number of the first one times the second one, and so on.

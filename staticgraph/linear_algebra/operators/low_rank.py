@@ -20,8 +20,6 @@ from staticgraph.mathematics.math_ops import abs as absolute
 from staticgraph.mathematics.math_ops import exp, log
 from staticgraph.mathematics.reductions import reduce_sum
 
-__all__ = ["LinearOperatorLowRankUpdate"]
-
 
 class LinearOperatorLowRankUpdate(LinearOperator):
     """The sum of an operator L and a matrix of low rank, U D V^H with a diagonal D.

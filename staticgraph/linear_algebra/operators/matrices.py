@@ -22,13 +22,6 @@ from staticgraph.mathematics.math_ops import abs as absolute
 from staticgraph.mathematics.math_ops import conj, log, sqrt
 from staticgraph.mathematics.reductions import reduce_prod, reduce_sum
 
-__all__ = [
-    "LinearOperatorDiag",
-    "LinearOperatorFullMatrix",
-    "LinearOperatorHouseholder",
-    "LinearOperatorLowerTriangular",
-]
-
 
 class LinearOperatorFullMatrix(LinearOperator):
     """A matrix that is held in full.

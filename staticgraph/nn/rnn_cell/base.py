@@ -18,8 +18,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.layer import Layer
 from staticgraph.state.scopes import get_variable_scope, variable_scope
 
-__all__ = ["RNNCell"]
-
 Step = Callable[[Tensor, Any], tuple[Any, Any]]
 
 

@@ -15,8 +15,6 @@ from staticgraph.state.initializers import Constant, Zeros
 from staticgraph.state.layer import known_size
 from staticgraph.state.variables import Variable
 
-__all__ = ["BasicRNNCell", "GRUCell"]
-
 
 def rows_times(inputs: Tensor, kernel: Any, bias: Any) -> Tensor:
     """`inputs @ kernel + bias` for inputs [time, batch, features], in one product."""
@@ -48,7 +46,7 @@ class BasicRNNCell(OfUnits, LayerRNNCell):
 
     def build(self, input_shape: TensorShape) -> None:
         units = self._num_units
-        self._kernel = self.add_weight("kernel", [known_size(input_shape, -1, self.name) + units, units])
+        self._kernel = self.add_weight("kernel", [known_size(input_shape, -1, self.label) + units, units])
         self._bias = self.add_weight("bias", [units], initializer=Zeros())
         self.built = True
 
@@ -58,7 +56,7 @@ class BasicRNNCell(OfUnits, LayerRNNCell):
         return output, output
 
     def projected(self, inputs: Tensor) -> tuple[Tensor, Step]:
-        features = known_size(inputs.shape, -1, self.name)
+        features = known_size(inputs.shape, -1, self.label)
         of_state = self._kernel[features:]
 
         def step(row: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
@@ -99,7 +97,7 @@ class GRUCell(OfUnits, LayerRNNCell):
         self._bias_initializer = bias_initializer
 
     def build(self, input_shape: TensorShape) -> None:
-        units, features = self._num_units, known_size(input_shape, -1, self.name)
+        units, features = self._num_units, known_size(input_shape, -1, self.label)
 
         def made(names: tuple[str, str], width: int, start: float) -> list[Variable]:
             shape, bias = [features + units, width], Constant(start)
@@ -125,7 +123,7 @@ class GRUCell(OfUnits, LayerRNNCell):
         return output, output
 
     def projected(self, inputs: Tensor) -> tuple[Tensor, Step]:
-        features, units = known_size(inputs.shape, -1, self.name), self._num_units
+        features, units = known_size(inputs.shape, -1, self.label), self._num_units
         of_inputs = concat([self._gate_kernel[:features], self._candidate_kernel[:features]], 1)
         bias = concat([self._gate_bias, self._candidate_bias], 0)
         gates_of_state, candidate_of_state = self._gate_kernel[features:], self._candidate_kernel[features:]

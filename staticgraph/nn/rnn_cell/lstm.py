@@ -20,8 +20,6 @@ from staticgraph.nn.rnn_cell.basic import rows_times
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.layer import known_size
 
-__all__ = ["BasicLSTMCell", "LSTMCell", "LSTMStateTuple"]
-
 
 class LSTMStateTuple(NamedTuple):
     """The state of an LSTM: the memory `c` and the output `h`, or their sizes."""
@@ -100,7 +98,7 @@ class LSTMCell(OfMemory, LayerRNNCell):
         self._activation = activation_of(activation) or tanh
 
     def build(self, input_shape: TensorShape) -> None:
-        units, features = self._num_units, known_size(input_shape, -1, self.name)
+        units, features = self._num_units, known_size(input_shape, -1, self.label)
         made = {"initializer": self._initializer}
         self._kernel = self.add_weight("kernel", [features + self.output_size, 4 * units], **made)
         self._bias = self.add_weight("bias", [4 * units], initializer=Zeros())
@@ -116,7 +114,7 @@ class LSTMCell(OfMemory, LayerRNNCell):
         return self._after(gates, state)
 
     def projected(self, inputs: Tensor) -> tuple[Tensor, Step]:
-        features = known_size(inputs.shape, -1, self.name)
+        features = known_size(inputs.shape, -1, self.label)
         of_output = self._kernel[features:]
 
         def step(row: Tensor, state: Any) -> tuple[Tensor, Any]:
@@ -132,7 +130,7 @@ class LSTMCell(OfMemory, LayerRNNCell):
         try:
             c, h = state
         except (TypeError, ValueError):
-            text = f"{self.name}: the state must be a pair of memory and output, not {state!r}"
+            text = f"{self.label}: the state must be a pair of memory and output, not {state!r}"
             hint = "state_is_tuple=False takes one tensor with both side by side"
             raise misuse(ValueError, text, hint) from None
         return c, h

@@ -15,8 +15,6 @@ from staticgraph.nn.rnn_cell.base import RNNCell
 from staticgraph.state.scopes import variable_scope
 from staticgraph.state.variables import Variable
 
-__all__ = ["MultiRNNCell"]
-
 
 class MultiRNNCell(RNNCell):
     """The cells in a list, one on top of the other. The state is a tuple of their states.
@@ -69,7 +67,7 @@ class MultiRNNCell(RNNCell):
 
     def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
         if self._state_is_tuple and not (nest.is_nested(state) and len(state) == len(self._cells)):
-            text = f"{self.name}: the state must be a tuple of {len(self._cells)} states, not {state!r}"
+            text = f"{self.label}: the state must be a tuple of {len(self._cells)} states, not {state!r}"
             raise misuse(ValueError, text)
         after, at = [], 0
         for number, cell in enumerate(self._cells):

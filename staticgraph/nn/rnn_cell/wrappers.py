@@ -23,8 +23,6 @@ from staticgraph.nn.rnn_step import check_cell
 from staticgraph.random_numbers.random_ops import random_uniform
 from staticgraph.state.variables import Variable
 
-__all__ = ["DeviceWrapper", "DropoutWrapper", "ResidualWrapper"]
-
 
 class _Wrapper(RNNCell):
     """A cell that does what another one does, and something before or after it."""

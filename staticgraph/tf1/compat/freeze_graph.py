@@ -14,8 +14,6 @@ from staticgraph.formats.tf.graph_util import convert_variables_to_constants
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.session import Session
 
-__all__ = ["freeze_graph"]
-
 
 def freeze_graph(
     input_graph: str,

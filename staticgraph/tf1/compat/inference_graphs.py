@@ -9,8 +9,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.graph_util import extract_sub_graph, remove_training_nodes
 from staticgraph.formats.tf.messages.graph import GraphDef, NodeDef
 
-__all__ = ["optimize_for_inference", "strip_unused"]
-
 
 def strip_unused(
     input_graph_def: GraphDef,

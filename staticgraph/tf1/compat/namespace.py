@@ -17,7 +17,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.compiler.support.lazy_names import load
+from staticgraph.compiler.support.lazy_names import defined_names, load
 from staticgraph.compiler.support.nearest import nearest
 from staticgraph.tf1.compat.not_here import reason
 
@@ -197,12 +197,5 @@ def _public(source: ModuleType | str, name: str) -> Any:
 @cache
 def _public_names(source: ModuleType | str) -> tuple[str, ...]:
     module = _module(source)
-    listed = () if module is None else getattr(module, "__all__", None) or _defined(module)
+    listed = () if module is None else getattr(module, "__all__", None) or defined_names(module.__name__)
     return tuple(name for name in listed if _public(source, name) is not MISSING)
-
-
-def _defined(module: ModuleType) -> Iterator[str]:
-    """Names of what a module defines, not of what it imports from outside its package."""
-    for name, value in vars(module).items():
-        if (getattr(value, "__module__", None) or module.__name__).startswith(module.__name__):
-            yield name

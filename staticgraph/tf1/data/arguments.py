@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.shapes import Shape, TensorType, as_shape, shape_text
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.tf1.data.structure import Component
+from staticgraph.tf1.data.structure import Component, Ragged
 
 
 def number(value: Any) -> Any:
@@ -36,6 +36,8 @@ def flag(value: Any) -> Any:
 
 def padded_shape(part: Component, shape: Any) -> Any:
     """Return the shape to pad a component to: sizes, and None for the largest of a batch."""
+    if isinstance(part, Ragged) and not part.rank:
+        part = TensorType(part.dtype, part.shape)
     if not isinstance(part, TensorType):
         raise misuse(TypeError, f"a component {part} cannot be padded")
     if isinstance(shape, Tensor):

@@ -12,11 +12,11 @@ import numpy as np
 from staticgraph.compiler.graph.errors import DataLossError
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.sparse.tensor import SparseTensorValue
 from staticgraph.tf1.data.mapping import Mapped
 from staticgraph.tf1.data.pipeline import Failed, Node, Run, attempts
 from staticgraph.tf1.data.selecting import numbers_of, rows_of
-from staticgraph.tf1.data.structure import Component, Element, Sparse, leaves
+from staticgraph.tf1.data.slices import slice_count, slices_of, stacked_ragged, stacked_sparse
+from staticgraph.tf1.data.structure import Component, Element, Ragged, Sparse, leaves
 from staticgraph.tf1.data.threads import ParallelMapped
 
 T = TypeVar("T")
@@ -79,7 +79,9 @@ class Batched(Node):
 
     def _stacked(self, number: int, part: Component, column: tuple[Any, ...]) -> Any:
         if isinstance(part, Sparse):
-            return _stacked_sparse(column)
+            return stacked_sparse(column)
+        if isinstance(part, Ragged):
+            return stacked_ragged(column, part.splits.numpy)
         try:
             return np.stack(column)
         except ValueError:
@@ -90,14 +92,6 @@ class Batched(Node):
                 f"{shape_text(first)} and element {other} had shape {shape_text(column[other].shape)}."
             )
             raise self.error(f"{text} padded_batch takes such, and resizing makes them equal") from None
-
-
-def _stacked_sparse(column: tuple[SparseTensorValue, ...]) -> SparseTensorValue:
-    numbers = [np.full((len(value.values), 1), row, np.int64) for row, value in enumerate(column)]
-    places = [np.hstack([n, value.indices]) for n, value in zip(numbers, column, strict=True)]
-    shape = np.max([value.dense_shape for value in column], axis=0)
-    values = np.concatenate([value.values for value in column])
-    return SparseTensorValue(np.concatenate(places), values, np.array([len(column), *shape], np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -157,10 +151,10 @@ class Unbatched(Node):
             if isinstance(element, Failed):
                 yield element
                 continue
-            sizes = {len(array) for array in element}
+            sizes = {slice_count(value) for value in element}
             if len(sizes) > 1:
                 raise self.error(f"the components have {sorted(sizes)} slices: all must have as many")
-            yield from (tuple(map(np.asarray, row)) for row in zip(*element, strict=True))
+            yield from zip(*map(slices_of, element), strict=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

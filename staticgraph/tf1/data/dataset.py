@@ -24,7 +24,6 @@ from staticgraph.tf1.data.operation_counts import NAMES_COUNTED, count_operation
 from staticgraph.tf1.data.options import Options
 from staticgraph.tf1.data.pipeline import Node
 from staticgraph.tf1.data.structure import (
-    Component,
     Nested,
     as_values,
     batched,
@@ -34,10 +33,9 @@ from staticgraph.tf1.data.structure import (
     packed,
     relaxed,
     rows,
+    slice_of,
     structure_of,
 )
-
-__all__ = ["Dataset"]
 
 _ALL = 2**31 - 1  # of the names of files, to shuffle them
 INTERLEAVED = 4  # datasets that are read in turn where the user leaves it open
@@ -75,7 +73,7 @@ class Dataset:
     def from_tensor_slices(tensors: Any) -> Dataset:
         """The slices of the tensors along their first axis, which must have one size."""
         values = as_values(tensors)
-        structure = map_leaves(_slice_of, structure_of(values))
+        structure = map_leaves(slice_of, structure_of(values))
         sizes = {part.shape[0] for part in leaves(structure_of(values)) if part.shape} - {None}
         if len(sizes) > 1:
             text = f"the tensors have {' and '.join(map(str, sorted(sizes)))} slices: all must have as many"
@@ -271,7 +269,7 @@ class Dataset:
 
     def unbatch(self) -> Dataset:
         """The slices of each element along its first axis."""
-        structure = map_leaves(_slice_of, self.node.structure)
+        structure = map_leaves(slice_of, self.node.structure)
         return Dataset(batching.Unbatched(structure=structure, source=self.node), self._options)
 
     # Functions of elements
@@ -438,13 +436,6 @@ def counter(start: Any, step: Any, dtype: Any) -> Dataset:
 def _batch(size: Any, drop_remainder: Any) -> int | None:
     """The size of all batches, where it is known."""
     return size if isinstance(size, int) and flag(drop_remainder) is True else None
-
-
-def _slice_of(part: Component) -> Component:
-    if isinstance(part, Nested) or part.shape == ():
-        text = f"{part} has no first axis along which it could be cut"
-        raise misuse(ValueError, text, "from_tensors makes one element of it")
-    return type(part)(part.dtype, None if part.shape is None else part.shape[1:])
 
 
 def _require_dataset(value: Any) -> None:

@@ -18,8 +18,6 @@ from staticgraph.tf1.data.files import FixedLength, Lines, Records, Rows
 from staticgraph.tf1.data.operation_counts import PARALLEL_READS
 from staticgraph.tf1.io.tf_record import TFRecordOptions
 
-__all__ = ["FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"]
-
 
 def _names(filenames: Any) -> Any:
     """File names: a tensor, or the name datasets of them whose records follow each other."""

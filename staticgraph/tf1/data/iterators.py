@@ -45,6 +45,7 @@ from staticgraph.tf1.data.structure import (
     Element,
     Nested,
     Sparse,
+    class_of,
     declared,
     fits,
     from_tensors,
@@ -53,8 +54,6 @@ from staticgraph.tf1.data.structure import (
     tensor_types,
     to_tensors,
 )
-
-__all__ = ["Iterator"]
 
 
 class _Position:
@@ -380,14 +379,30 @@ def output_shapes(structure: Any) -> Any:
 
 
 def output_classes(structure: Any) -> Any:
-    """The classes of a structure's components: `Tensor` or `SparseTensor`."""
-    return map_leaves(
-        lambda p: (
-            output_classes(p.structure)
-            if isinstance(p, Nested)
-            else SparseTensor
-            if isinstance(p, Sparse)
-            else Tensor
-        ),
-        structure,
-    )
+    """The classes of a structure's components, such as `Tensor` or `SparseTensor`."""
+    return map_leaves(class_of, structure)
+
+
+def get_output_types(dataset_or_iterator: Any) -> Any:
+    """The element types, nested as the elements are."""
+    return dataset_or_iterator.output_types
+
+
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """The static shapes, nested as the elements are."""
+    return dataset_or_iterator.output_shapes
+
+
+def get_output_classes(dataset_or_iterator: Any) -> Any:
+    """The classes, such as `Tensor` or `SparseTensor`, nested as the elements are."""
+    return dataset_or_iterator.output_classes
+
+
+def make_one_shot_iterator(dataset: Any) -> Iterator:
+    """`dataset.make_one_shot_iterator()`."""
+    return dataset.make_one_shot_iterator()
+
+
+def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
+    """`dataset.make_initializable_iterator()`."""
+    return dataset.make_initializable_iterator(shared_name)

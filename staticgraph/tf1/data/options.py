@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Options"]
-
 
 class _Settings:
     """Named settings, each None until it is set."""

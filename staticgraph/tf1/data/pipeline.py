@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.state.resources import Resources
 from staticgraph.sparse.tensor import SparseTensor
-from staticgraph.tf1.data.structure import Element
+from staticgraph.tf1.data.structure import Element, is_ragged, is_tensor_array, to_tensors
 
 T = TypeVar("T")
 
@@ -144,8 +144,8 @@ def tensors_of(node: Node) -> list[Tensor]:
 def _tensors(part: Any) -> Iterator[Tensor]:
     if isinstance(part, Tensor):
         yield part
-    elif isinstance(part, SparseTensor):
-        yield from (part.indices, part.values, part.dense_shape)
+    elif isinstance(part, SparseTensor) or is_ragged(part) or is_tensor_array(part):
+        yield from to_tensors(part)
     elif isinstance(part, tuple | list):
         for inner in part:
             yield from _tensors(inner)

@@ -12,18 +12,27 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, Unk
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.random_numbers.integers import RandomNumbers
-from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue
 from staticgraph.tf1.data.pipeline import Node, Run, attempt
-from staticgraph.tf1.data.structure import Component, Element, fits, leaves, map_leaves, rows
+from staticgraph.tf1.data.slices import slice_count, slices_of
+from staticgraph.tf1.data.structure import (
+    Component,
+    Element,
+    component,
+    fits,
+    from_tensors,
+    leaves,
+    map_leaves,
+    rows,
+    to_tensors,
+)
 
 _NUMBER = TensorType(int64, ())
 
 
 def _value(run: Run, value: Any) -> Any:
-    """The value of an array, tensor or sparse tensor."""
-    if isinstance(value, SparseTensor):
-        return SparseTensorValue(*(run.value(t) for t in (value.indices, value.values, value.dense_shape)))
-    return run.value(value)
+    """The value of an array, a tensor, or of what consists of several tensors."""
+    parts = [run.value(tensor) for tensor in to_tensors(value)]
+    return from_tensors(component(value), iter(parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -44,12 +53,12 @@ class Slices(Node):
 
     def iterate(self, run: Run) -> Iterator[Element]:
         self.count(run)
-        yield from zip(*(_slices(_value(run, value)) for value in self.values), strict=True)
+        yield from zip(*(slices_of(_value(run, value)) for value in self.values), strict=True)
 
     def count(self, run: Run) -> int:
         """Return the number of slices. InvalidArgumentError if the values have different numbers."""
         values = [_value(run, value) for value in self.values]
-        sizes = [int(v.dense_shape[0]) if isinstance(v, SparseTensorValue) else len(v) for v in values]
+        sizes = [slice_count(value) for value in values]
         if len(set(sizes)) > 1:
             raise self.error(f"the values have {', '.join(map(str, sizes))} slices: all must have as many")
         return sizes[0]
@@ -58,21 +67,6 @@ class Slices(Node):
         """The values, where all are arrays."""
         values = [_value(run, value) for value in self.values]
         return values if all(isinstance(value, np.ndarray) for value in values) else None
-
-
-def _slices(value: Any) -> Iterator[Any]:
-    if isinstance(value, SparseTensorValue):
-        yield from _sparse_slices(value)
-    elif value.ndim == 1:
-        yield from (np.asarray(v, value.dtype) for v in value)
-    else:
-        yield from value
-
-
-def _sparse_slices(value: SparseTensorValue) -> Iterator[SparseTensorValue]:
-    for row in range(int(value.dense_shape[0])):
-        here = value.indices[:, 0] == row
-        yield SparseTensorValue(value.indices[here, 1:], value.values[here], value.dense_shape[1:])
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -33,8 +33,6 @@ from staticgraph.tf1.distribute.strategy import (
 from staticgraph.tf1.distribute.turns import Turn, Turns
 from staticgraph.tf1.distribute.workers import MultiWorkerMirroredStrategy
 
-__all__ = ["MirroredStrategy"]
-
 
 class MirroredStrategy(Strategy):
     """A replica of the model for each of several devices. All have the same variables.

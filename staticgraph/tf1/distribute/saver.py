@@ -17,8 +17,6 @@ from staticgraph.formats.tf.checkpoints.saver import Saver as OneProcessSaver
 from staticgraph.runtime.processes.texts import texts_of_all
 from staticgraph.state.variable_lists import global_variables
 
-__all__ = ["Saver"]
-
 
 class Saver(OneProcessSaver):
     """Saves and restores variables in several processes: all call `save` and `restore`, the first writes.

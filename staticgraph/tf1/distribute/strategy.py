@@ -20,18 +20,6 @@ from staticgraph.mathematics.reductions import reduce_mean, reduce_sum
 from staticgraph.state.replicas import is_last_loss_a_sum
 from staticgraph.tf1 import data
 
-__all__ = [
-    "InputContext",
-    "OneDeviceStrategy",
-    "ReduceOp",
-    "ReplicaContext",
-    "Strategy",
-    "get_replica_context",
-    "get_strategy",
-    "has_strategy",
-    "in_cross_replica_context",
-]
-
 
 class ReduceOp(enum.Enum):
     """The ways to combine the values of all replicas into one."""
@@ -92,6 +80,7 @@ _place: ContextVar[Place | None] = ContextVar("distribute_place", default=None)
 
 @contextmanager
 def entered(place: Place) -> Iterator[Strategy]:
+    """Be in a place of a strategy."""
     token = _place.set(place)
     try:
         yield place.strategy

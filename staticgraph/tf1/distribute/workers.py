@@ -30,9 +30,6 @@ from staticgraph.tf1.distribute.strategy import InputContext, ReduceOp, ReplicaC
 from staticgraph.tf1.training.cluster import ASYNCHRONOUS
 from staticgraph.train.optimizers.optimizer import exchanging
 
-__all__ = ["CollectiveCommunication", "MultiWorkerMirroredStrategy", "ParameterServerStrategy"]
-
-
 _BATCH = 32  # of `Model.fit`, if it is given no other
 
 

@@ -3,24 +3,45 @@
 Besides those of `tf.distributions` there are those of `tf.contrib.distributions` that programs use.
 """
 
-from staticgraph.compiler.support.lazy_names import export_names
-from staticgraph.tf1.distributions import bijectors
-from staticgraph.tf1.distributions.base import *
-from staticgraph.tf1.distributions.counts import *
-from staticgraph.tf1.distributions.discrete import *
-from staticgraph.tf1.distributions.divergence import RegisterKL as RegisterKL
-from staticgraph.tf1.distributions.divergence import kl_divergence as kl_divergence
-from staticgraph.tf1.distributions.gamma import *
-from staticgraph.tf1.distributions.half_normal import *
-from staticgraph.tf1.distributions.independent import *
-from staticgraph.tf1.distributions.location_scale import *
-from staticgraph.tf1.distributions.mixture import *
-from staticgraph.tf1.distributions.mixture_same_family import *
-from staticgraph.tf1.distributions.multivariate import *
-from staticgraph.tf1.distributions.point_mass import *
-from staticgraph.tf1.distributions.relaxed import *
-from staticgraph.tf1.distributions.statistics import *
-from staticgraph.tf1.distributions.transformed import *
-from staticgraph.tf1.distributions.uniform import *
+from staticgraph.compiler.support.lazy_names import lazy_names
 
-export_names(__name__, "bijectors")
+# Type checkers read `__init__.pyi`.
+lazy_names(
+    __name__,
+    {
+        "staticgraph.tf1.distributions.base": (
+            "Distribution FULLY_REPARAMETERIZED NOT_REPARAMETERIZED ReparameterizationType"
+        ),
+        "staticgraph.tf1.distributions.counts": (
+            "Binomial DirichletMultinomial Multinomial NegativeBinomial"
+        ),
+        "staticgraph.tf1.distributions.discrete": (
+            "Bernoulli Categorical Geometric OneHotCategorical Poisson"
+        ),
+        "staticgraph.tf1.distributions.divergence": "kl_divergence RegisterKL",
+        "staticgraph.tf1.distributions.gamma": (
+            "Beta BetaWithSoftplusConcentration Chi2 Dirichlet Exponential ExponentialWithSoftplusRate "
+            "Gamma GammaWithSoftplusConcentrationRate InverseGamma"
+        ),
+        "staticgraph.tf1.distributions.half_normal": "HalfNormal",
+        "staticgraph.tf1.distributions.independent": "Independent",
+        "staticgraph.tf1.distributions.location_scale": (
+            "Cauchy Laplace LaplaceWithSoftplusScale Logistic Normal NormalWithSoftplusScale StudentT "
+            "StudentTWithAbsDfSoftplusScale"
+        ),
+        "staticgraph.tf1.distributions.mixture": "Mixture",
+        "staticgraph.tf1.distributions.mixture_same_family": "MixtureSameFamily",
+        "staticgraph.tf1.distributions.multivariate": (
+            "MultivariateNormalDiag MultivariateNormalDiagWithSoftplusScale "
+            "MultivariateNormalFullCovariance MultivariateNormalTriL"
+        ),
+        "staticgraph.tf1.distributions.point_mass": "Deterministic VectorDeterministic",
+        "staticgraph.tf1.distributions.relaxed": (
+            "ExpRelaxedOneHotCategorical RelaxedBernoulli RelaxedOneHotCategorical"
+        ),
+        "staticgraph.tf1.distributions.statistics": "fill_triangular percentile softplus_inverse",
+        "staticgraph.tf1.distributions.transformed": "TransformedDistribution",
+        "staticgraph.tf1.distributions.uniform": "Uniform",
+    },
+    modules={"bijectors": "staticgraph.tf1.distributions.bijectors"},
+)

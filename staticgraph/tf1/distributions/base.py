@@ -15,14 +15,12 @@ from typing import Any, Self
 
 import numpy as np
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.divergence import cross_entropy, kl_divergence
 from staticgraph.tf1.distributions.parameters import demanded, undefined
-
-__all__ = ["FULLY_REPARAMETERIZED", "NOT_REPARAMETERIZED", "Distribution", "ReparameterizationType"]
 
 
 class ReparameterizationType:

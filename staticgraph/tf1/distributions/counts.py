@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.random_numbers.rejection import random_gamma, random_poisson
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED
 from staticgraph.tf1.distributions.gamma import OfConcentration
 from staticgraph.tf1.distributions.parameters import (
@@ -22,8 +22,6 @@ from staticgraph.tf1.distributions.parameters import (
     whole,
 )
 from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
-
-__all__ = ["Binomial", "DirichletMultinomial", "Multinomial", "NegativeBinomial"]
 
 
 def _total_count(total_count: Any, validate_args: bool) -> sg.Tensor:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import staticgraph as sg
 from staticgraph.building.operation_counts import constants
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import (
@@ -17,13 +18,10 @@ from staticgraph.compiler.graph.recording.op_count import (
     set_op_count,
 )
 from staticgraph.random_numbers.rejection import random_poisson
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED
 from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parameters import checked, floating, logits_and_probs, positive, whole
 from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
-
-__all__ = ["Bernoulli", "Categorical", "Geometric", "OneHotCategorical", "Poisson"]
 
 
 class _ByLogits(Parametric):

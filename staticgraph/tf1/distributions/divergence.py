@@ -6,10 +6,8 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any, TypeVar
 
+import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.distributions import operations as sg
-
-__all__ = ["RegisterKL", "cross_entropy", "kl_divergence"]
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
 

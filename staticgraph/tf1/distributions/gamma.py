@@ -6,25 +6,13 @@ from typing import Any
 
 import numpy as np
 
+import staticgraph as sg
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.random_numbers.rejection import random_gamma
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parameters import checked, demanded, floating, other_seed, positive
 from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
-
-__all__ = [
-    "Beta",
-    "BetaWithSoftplusConcentration",
-    "Chi2",
-    "Dirichlet",
-    "Exponential",
-    "ExponentialWithSoftplusRate",
-    "Gamma",
-    "GammaWithSoftplusConcentrationRate",
-    "InverseGamma",
-]
 
 
 @constructed

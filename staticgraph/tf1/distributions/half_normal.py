@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from staticgraph.tf1.distributions import operations as sg
+import staticgraph as sg
 from staticgraph.tf1.distributions import special
 from staticgraph.tf1.distributions.parameters import floating, positive
 from staticgraph.tf1.distributions.parametric import Parametric, constructed, kept
-
-__all__ = ["HalfNormal"]
 
 
 @constructed

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import count_more
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import Distribution
 from staticgraph.tf1.distributions.divergence import RegisterKL, kl_divergence
-
-__all__ = ["Independent"]
 
 
 class Independent(Distribution):

@@ -7,25 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.random_numbers.rejection import random_gamma
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions import special
 from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parameters import floating, other_seed, positive, undefined
 from staticgraph.tf1.distributions.parametric import Parametric, constructed, kept
-
-__all__ = [
-    "Cauchy",
-    "Laplace",
-    "LaplaceWithSoftplusScale",
-    "Logistic",
-    "Normal",
-    "NormalWithSoftplusScale",
-    "StudentT",
-    "StudentTWithAbsDfSoftplusScale",
-]
 
 
 class LocationScale(Parametric):

@@ -5,14 +5,12 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED, Distribution
 from staticgraph.tf1.distributions.discrete import Categorical
 from staticgraph.tf1.distributions.parameters import other_seed
-
-__all__ = ["Mixture"]
 
 
 class Mixture(Distribution):

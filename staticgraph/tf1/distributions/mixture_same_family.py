@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED, Distribution
-
-__all__ = ["MixtureSameFamily"]
 
 
 class MixtureSameFamily(Distribution):

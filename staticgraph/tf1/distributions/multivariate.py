@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parametric import OfVectors, constructed
 from staticgraph.tf1.distributions.vector_counts import (
@@ -20,13 +20,6 @@ from staticgraph.tf1.distributions.vector_counts import (
     counted_value,
     made_of,
 )
-
-__all__ = [
-    "MultivariateNormalDiag",
-    "MultivariateNormalDiagWithSoftplusScale",
-    "MultivariateNormalFullCovariance",
-    "MultivariateNormalTriL",
-]
 
 
 class Scale(Protocol):

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+import staticgraph as sg
 from staticgraph.building.framework import control_dependencies
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.checks.arguments import flag_of
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.tf1.distributions import operations as sg
 
 
 def floating(**given: Any) -> list[sg.Tensor]:

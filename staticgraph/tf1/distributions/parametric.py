@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any, ClassVar, TypeVar
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.building.signatures import arguments, parameters_of
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import (
     FULLY_REPARAMETERIZED,
     Distribution,

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.bijectors import Exp, Sigmoid
 from staticgraph.tf1.distributions.location_scale import Logistic
 from staticgraph.tf1.distributions.parameters import logits_and_probs, positive
 from staticgraph.tf1.distributions.parametric import OfVectors, constructed, kept
 from staticgraph.tf1.distributions.transformed import TransformedDistribution
-
-__all__ = ["ExpRelaxedOneHotCategorical", "RelaxedBernoulli", "RelaxedOneHotCategorical"]
 
 
 class RelaxedBernoulli(TransformedDistribution):

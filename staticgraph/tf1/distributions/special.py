@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.tf1.distributions import operations as sg
-
-__all__ = ["log_cdf_laplace", "log_ndtr", "ndtr", "ndtri"]
+import staticgraph as sg
 
 # Below the first `log_ndtr` is a series, above the second `-ndtr(-x)`, in single and double precision.
 _TAILS = {"float32": (-10.0, 5.0), "float64": (-20.0, 8.0)}

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import staticgraph as sg
 from staticgraph.compiler.graph.dtypes import float64
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.parameters import checked
-
-__all__ = ["fill_triangular", "percentile", "softplus_inverse"]
 
 _ROUNDINGS = {"lower": sg.ceil, "higher": sg.floor, "nearest": sg.round}
 

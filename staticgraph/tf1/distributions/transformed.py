@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import Distribution
 from staticgraph.tf1.distributions.bijectors import Bijector, Identity
-
-__all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from staticgraph.tf1.distributions import operations as sg
+import staticgraph as sg
 from staticgraph.tf1.distributions.parameters import checked, floating
 from staticgraph.tf1.distributions.parametric import Parametric, constructed, kept
-
-__all__ = ["Uniform"]
 
 
 @constructed

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+import staticgraph as sg
 from staticgraph.building.operation_counts import constants
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import counted_as, op_count, set_op_count
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.tf1.distributions import operations as sg
 
 Counts = Mapping[str, tuple[int, int, int]]  # by method: without a batch, of known sizes, of open ones
 

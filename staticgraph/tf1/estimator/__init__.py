@@ -1,18 +1,25 @@
 """Models that a function builds, with their training, evaluation and use (TF1's `tf.estimator`)."""
 
-from staticgraph.compiler.support.lazy_names import export_names
-from staticgraph.tf1.estimator import export, inputs
-from staticgraph.tf1.estimator.baseline import *
-from staticgraph.tf1.estimator.combined import *
-from staticgraph.tf1.estimator.dnn import *
-from staticgraph.tf1.estimator.estimator import *
-from staticgraph.tf1.estimator.exporters import *
-from staticgraph.tf1.estimator.heads import *
-from staticgraph.tf1.estimator.linear import *
-from staticgraph.tf1.estimator.parsing import *
-from staticgraph.tf1.estimator.run_config import *
-from staticgraph.tf1.estimator.spec import *
-from staticgraph.tf1.estimator.training import *
-from staticgraph.tf1.estimator.warm_start import *
+from staticgraph.compiler.support.lazy_names import lazy_names
 
-export_names(__name__, "export inputs")
+# Type checkers read `__init__.pyi`.
+lazy_names(
+    __name__,
+    {
+        "staticgraph.tf1.estimator.baseline": "BaselineClassifier BaselineEstimator BaselineRegressor",
+        "staticgraph.tf1.estimator.combined": (
+            "DNNLinearCombinedClassifier DNNLinearCombinedEstimator DNNLinearCombinedRegressor"
+        ),
+        "staticgraph.tf1.estimator.dnn": "DNNClassifier DNNEstimator DNNRegressor",
+        "staticgraph.tf1.estimator.estimator": "Estimator",
+        "staticgraph.tf1.estimator.exporters": "BestExporter Exporter FinalExporter LatestExporter",
+        "staticgraph.tf1.estimator.heads": "BinaryClassHead MultiClassHead RegressionHead",
+        "staticgraph.tf1.estimator.linear": "LinearClassifier LinearEstimator LinearRegressor",
+        "staticgraph.tf1.estimator.parsing": "classifier_parse_example_spec regressor_parse_example_spec",
+        "staticgraph.tf1.estimator.run_config": "RunConfig",
+        "staticgraph.tf1.estimator.spec": "EstimatorSpec ModeKeys",
+        "staticgraph.tf1.estimator.training": "EvalSpec train_and_evaluate TrainSpec",
+        "staticgraph.tf1.estimator.warm_start": "WarmStartSettings",
+    },
+    modules={"export": "staticgraph.tf1.estimator.export", "inputs": "staticgraph.tf1.estimator.inputs"},
+)

@@ -15,8 +15,6 @@ from staticgraph.tf1.estimator.linear import check_features
 from staticgraph.tf1.estimator.optimizers import as_optimizer
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 
-__all__ = ["BaselineClassifier", "BaselineEstimator", "BaselineRegressor"]
-
 _LEARNING_RATE = 0.3
 _PARAMETERS = "model_dir {} optimizer config loss_reduction"
 

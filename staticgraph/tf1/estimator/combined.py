@@ -18,8 +18,6 @@ from staticgraph.tf1.estimator.linear import check_features, linear_logits
 from staticgraph.tf1.estimator.optimizers import as_optimizer
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 
-__all__ = ["DNNLinearCombinedClassifier", "DNNLinearCombinedEstimator", "DNNLinearCombinedRegressor"]
-
 _DNN_LEARNING_RATE = 0.001
 _MOST_LINEAR_LEARNING_RATE = 0.005
 _PARAMETERS = (

@@ -16,8 +16,6 @@ from staticgraph.tf1.estimator.linear import check_features
 from staticgraph.tf1.estimator.optimizers import as_optimizer
 from staticgraph.tf1.estimator.spec import EstimatorSpec, ModeKeys
 
-__all__ = ["DNNClassifier", "DNNEstimator", "DNNRegressor"]
-
 _LEARNING_RATE = 0.05
 _PARAMETERS = (
     "hidden_units feature_columns model_dir {} optimizer activation_fn dropout "

@@ -12,7 +12,13 @@ from typing import Any
 
 from staticgraph import train
 from staticgraph.building import framework
-from staticgraph.building.framework import Graph, GraphKeys, add_to_collection, get_collection
+from staticgraph.building.framework import (
+    Graph,
+    GraphKeys,
+    add_to_collection,
+    get_collection,
+    set_random_seed,
+)
 from staticgraph.building.inputs import group
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.checks.arguments import path_of
@@ -20,7 +26,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.distribute.host_numbers import wait_for_all
 from staticgraph.formats.tf.log import log
-from staticgraph.random_numbers.random_ops import set_random_seed
 from staticgraph.tf1 import summary
 from staticgraph.tf1.data.dataset import Dataset
 from staticgraph.tf1.estimator import evaluation, exporting
@@ -34,8 +39,6 @@ from staticgraph.tf1.estimator.user_functions import (
 )
 from staticgraph.tf1.estimator.warm_start import as_settings, warm_start
 from staticgraph.tf1.training.sync_replicas import BroadcastHook
-
-__all__ = ["Estimator"]
 
 
 class Estimator:

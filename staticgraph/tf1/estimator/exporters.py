@@ -18,8 +18,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1 import summary
 
-__all__ = ["BestExporter", "Exporter", "FinalExporter", "LatestExporter"]
-
 Results = Mapping[str, Any]
 
 

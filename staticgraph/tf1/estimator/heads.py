@@ -35,8 +35,6 @@ from staticgraph.tf1.feature_column.columns import Features
 from staticgraph.tf1.feature_column.vocabulary import places
 from staticgraph.train.losses import Reduction, compute_weighted_loss, mean_squared_error
 
-__all__ = ["BinaryClassHead", "MultiClassHead", "RegressionHead"]
-
 _BATCH_MEAN = "sum_over_batch_size"
 # How Keras calls the ways to reduce, which these heads were given in its words.
 _IN_OUR_WORDS = {_BATCH_MEAN: Reduction.SUM_OVER_BATCH_SIZE, "sum": Reduction.SUM}

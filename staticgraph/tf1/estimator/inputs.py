@@ -16,8 +16,6 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.random_numbers.random_ops import get_seed
 from staticgraph.tf1 import data
 
-__all__ = ["numpy_input_fn", "pandas_input_fn"]
-
 Arrays = dict[str, np.ndarray]
 
 _QUEUE = 15  # operations of a queue, its summary and what takes from it

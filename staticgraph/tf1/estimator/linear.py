@@ -16,8 +16,6 @@ from staticgraph.tf1.estimator.heads import Head
 from staticgraph.tf1.estimator.optimizers import as_optimizer
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 
-__all__ = ["LinearClassifier", "LinearEstimator", "LinearRegressor"]
-
 _LEARNING_RATE = 0.2
 _PARAMETERS = (
     "feature_columns model_dir {} optimizer config partitioner warm_start_from loss_reduction sparse_combiner"

@@ -9,8 +9,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1 import feature_column, io
 from staticgraph.tf1.feature_column.numeric import NumericColumn
 
-__all__ = ["classifier_parse_example_spec", "regressor_parse_example_spec"]
-
 
 def classifier_parse_example_spec(
     feature_columns: Any,

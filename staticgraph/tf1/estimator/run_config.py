@@ -11,8 +11,6 @@ from staticgraph import train
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.distribute.world import rank
 
-__all__ = ["RunConfig"]
-
 _DEFAULT: Final[Any] = object()
 _EVERY_SECS = 600  # between checkpoints, where no interval is given
 _COUNTS = ("save_checkpoints_steps", "save_checkpoints_secs", "session_creation_timeout_secs")

@@ -14,8 +14,6 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.estimator.export.outputs import ExportOutput, PredictOutput
 
-__all__ = ["EstimatorSpec", "ModeKeys"]
-
 DEFAULT_SERVING = "serving_default"
 
 

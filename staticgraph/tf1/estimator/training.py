@@ -12,8 +12,6 @@ from staticgraph.formats.tf.log import log
 from staticgraph.tf1.estimator.estimator import Estimator
 from staticgraph.tf1.estimator.exporters import Exporter
 
-__all__ = ["EvalSpec", "TrainSpec", "train_and_evaluate"]
-
 
 class _Train(NamedTuple):
     input_fn: Callable[..., Any]

@@ -8,8 +8,6 @@ from staticgraph import train
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 
-__all__ = ["WarmStartSettings"]
-
 
 class WarmStartSettings(NamedTuple):
     """Which variables begin as those of a checkpoint, see `train.warm_start`."""

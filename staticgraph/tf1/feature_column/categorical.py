@@ -34,14 +34,6 @@ from staticgraph.tf1.feature_column.columns import (
 )
 from staticgraph.tf1.feature_column.vocabulary import places
 
-__all__ = [
-    "categorical_column_with_hash_bucket",
-    "categorical_column_with_identity",
-    "categorical_column_with_vocabulary_file",
-    "categorical_column_with_vocabulary_list",
-    "weighted_categorical_column",
-]
-
 
 class _OfFeature(CategoricalColumn):
     """Categories that are the elements of one feature, `key`, of type `dtype`."""

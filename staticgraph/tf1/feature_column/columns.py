@@ -57,8 +57,8 @@ class Features:
             refuse(f"Feature (key: {key}) cannot have rank 0. Given: {feature}")
         if rank is not None and rank > 1:
             return feature
-        if isinstance(feature, SparseTensor):
-            return sparse.reshape(feature, [feature.dense_shape[0], 1])
+        if isinstance(feature, SparseTensor):  # of unknown rank: one row for each example, too
+            return sparse.reshape(feature, [feature.dense_shape[0], 1 if rank == 1 else -1])
         if rank is None:  # one row for each example, whatever there is of it
             return array_ops.reshape(feature, [array_ops.shape(feature)[0], -1])
         return array_ops.expand_dims(feature, -1)

@@ -17,8 +17,6 @@ from staticgraph.tf1 import io
 from staticgraph.tf1.feature_column.categorical import HashedCategoricalColumn
 from staticgraph.tf1.feature_column.columns import CategoricalColumn, Features, refuse
 
-__all__ = ["crossed_column"]
-
 _FIRST = 0xDECAFCAFFE  # what the hash of a combination begins with, where no `hash_key` is given
 
 

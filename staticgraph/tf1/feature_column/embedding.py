@@ -17,8 +17,6 @@ from staticgraph.state.initializers import TruncatedNormal
 from staticgraph.tf1.feature_column.categorical import WeightedCategoricalColumn
 from staticgraph.tf1.feature_column.columns import CategoricalColumn, DenseColumn, Features, Ids, refuse
 
-__all__ = ["embedding_column", "indicator_column", "shared_embedding_columns"]
-
 Initializer = Callable[..., Any]
 
 

@@ -26,8 +26,6 @@ from staticgraph.tf1.feature_column.columns import (
     refuse,
 )
 
-__all__ = ["input_layer", "linear_model", "make_parse_example_spec"]
-
 
 def input_layer(
     features: Mapping[str, Any],

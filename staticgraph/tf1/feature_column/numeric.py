@@ -30,8 +30,6 @@ from staticgraph.tf1.feature_column.columns import (
     refuse,
 )
 
-__all__ = ["bucketized_column", "numeric_column"]
-
 
 @dataclass(frozen=True, slots=True)
 class NumericColumn(DenseColumn):

@@ -12,13 +12,6 @@ from staticgraph.distribute.world import rank, size
 from staticgraph.tf1.keras import backend
 from staticgraph.tf1.keras.callbacks.base import Callback
 
-__all__ = [
-    "BroadcastGlobalVariablesCallback",
-    "LearningRateScheduleCallback",
-    "LearningRateWarmupCallback",
-    "MetricAverageCallback",
-]
-
 
 class BroadcastGlobalVariablesCallback(Callback):
     """Gives the model and its optimizer the variables of one process when training begins.

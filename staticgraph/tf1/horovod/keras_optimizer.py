@@ -8,7 +8,7 @@ from typing import Any
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.distribute.buckets import of_all
-from staticgraph.tf1.keras.optimizers import NativeOptimizer
+from staticgraph.tf1.keras.optimizers.native import NativeOptimizer
 
 
 class _OfAll:

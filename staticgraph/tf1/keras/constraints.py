@@ -14,23 +14,6 @@ from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, resolve, serialize_keras_object
 from staticgraph.tf1.keras.settings import epsilon
 
-__all__ = [
-    "Constraint",
-    "MaxNorm",
-    "MinMaxNorm",
-    "NonNeg",
-    "RadialConstraint",
-    "UnitNorm",
-    "deserialize",
-    "get",
-    "max_norm",
-    "min_max_norm",
-    "non_neg",
-    "radial_constraint",
-    "serialize",
-    "unit_norm",
-]
-
 
 class Constraint:
     """A function from a weight to the nearest one that is allowed."""

@@ -14,7 +14,6 @@ from staticgraph.tf1.keras.engine.structure import listed, single
 from staticgraph.tf1.keras.saving.files import from_config as model_from_config
 from staticgraph.tf1.keras.saving.files import from_json as model_from_json
 from staticgraph.tf1.keras.saving.files import load_model, save_model
-from staticgraph.tf1.keras.serialization import LAYERS
 
 __all__ = [
     "Model",
@@ -25,8 +24,6 @@ __all__ = [
     "model_from_json",
     "save_model",
 ]
-
-LAYERS.update({"InputLayer": InputLayer, "Model": Model, "Sequential": Sequential})
 
 
 def clone_model(

@@ -9,8 +9,6 @@ from staticgraph.mathematics.math_ops import abs, square
 from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, resolve, serialize_keras_object
 
-__all__ = ["L1L2", "Regularizer", "deserialize", "get", "l1", "l1_l2", "l2", "serialize"]
-
 
 class Regularizer:
     """A function from a tensor to its penalty, a number."""

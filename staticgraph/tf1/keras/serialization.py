@@ -7,20 +7,21 @@ that the program registered; nothing is ever imported or run because a file name
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.support.lazy_names import load
 
-__all__ = [
-    "CustomObjectScope",
-    "custom_object_scope",
-    "deserialize_keras_object",
-    "get_custom_objects",
-    "serialize_keras_object",
-]
-
-LAYERS: dict[str, Any] = {}  # the layers that a config may name: each module of layers adds its own
 _custom: dict[str, Any] = {}
+
+
+@cache
+def layers_by_name() -> dict[str, Any]:
+    """Return the classes of layers and models that a config may name."""
+    modules = load("staticgraph.tf1.keras.layers"), load("staticgraph.tf1.keras.models")
+    found = {name: getattr(module, name) for module in modules for name in module.__all__}
+    return {name: made for name, made in found.items() if isinstance(made, type)}
 
 
 def get_custom_objects() -> dict[str, Any]:

@@ -7,8 +7,6 @@ from typing import Any
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse, shown
 
-__all__ = ["epsilon", "floatx", "image_data_format", "set_epsilon", "set_floatx", "set_image_data_format"]
-
 _FLOATS = ("float16", "float32", "float64")
 _FORMATS = ("channels_last", "channels_first")
 

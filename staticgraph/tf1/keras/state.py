@@ -26,23 +26,8 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.runtime.session import Session
+from staticgraph.state.layer import forget_layers
 from staticgraph.state.variable_lists import variables_initializer
-
-__all__ = [
-    "batch_get_value",
-    "batch_set_value",
-    "clear_session",
-    "get_session",
-    "get_uid",
-    "get_value",
-    "learning_phase",
-    "learning_phase_scope",
-    "manual_variable_initialization",
-    "reset_uids",
-    "set_learning_phase",
-    "set_session",
-    "set_value",
-]
 
 
 class _GraphState:
@@ -83,7 +68,8 @@ def get_uid(prefix: str = "") -> int:
 
 
 def reset_uids() -> None:
-    """Begin to count names anew."""
+    """Begin to count names anew, also those of layers."""
+    forget_layers()
     _state().counts.clear()
 
 

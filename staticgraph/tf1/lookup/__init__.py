@@ -1,9 +1,13 @@
 """Tables that give a value for a key (TF1's `tf.lookup`)."""
 
-from staticgraph.compiler.support.lazy_names import export_names
-from staticgraph.tf1.lookup import experimental
-from staticgraph.tf1.lookup.sources import *
-from staticgraph.tf1.lookup.tables import StaticHashTable as StaticHashTable
-from staticgraph.tf1.lookup.tables import StaticVocabularyTable as StaticVocabularyTable
+from staticgraph.compiler.support.lazy_names import lazy_names
 
-export_names(__name__, "experimental")
+# Type checkers read `__init__.pyi`.
+lazy_names(
+    __name__,
+    {
+        "staticgraph.tf1.lookup.sources": "KeyValueTensorInitializer TextFileIndex TextFileInitializer",
+        "staticgraph.tf1.lookup.tables": "StaticHashTable StaticVocabularyTable",
+    },
+    modules={"experimental": "staticgraph.tf1.lookup.experimental"},
+)

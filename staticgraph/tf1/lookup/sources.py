@@ -19,8 +19,6 @@ from staticgraph.compiler.ops.text.strings import number
 from staticgraph.tf1.io.file_records import line_without_end, open_bytes
 from staticgraph.tf1.lookup.operations import Table, table_import
 
-__all__ = ["KeyValueTensorInitializer", "TextFileIndex", "TextFileInitializer"]
-
 
 class TextFileIndex:
     """Source of a key or value in a line: the line itself, or its number from 0.

@@ -27,15 +27,6 @@ from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.lookup import operations
 from staticgraph.tf1.lookup.sources import _Initializer
 
-__all__ = [
-    "DenseHashTable",
-    "HashTable",
-    "MutableHashTable",
-    "StaticHashTable",
-    "StaticVocabularyTable",
-    "tables_initializer",
-]
-
 
 def _of_dtype(keys: Any, dtype: DType) -> Tensor:
     """Keys as a tensor. TypeError unless they have the dtype of the table's keys."""

@@ -23,8 +23,6 @@ from staticgraph.tf1.metrics.streaming import (
     running_total,
 )
 
-__all__ = ["mean_iou", "mean_per_class_accuracy"]
-
 
 def _flat(x: Tensor) -> Tensor:
     return x if x.shape.ndims == 1 else ops.reshape(x, shape=(-1,))

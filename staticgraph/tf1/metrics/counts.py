@@ -24,8 +24,6 @@ from staticgraph.tf1.metrics.streaming import (
     streamed,
 )
 
-__all__ = ["false_negatives", "false_positives", "precision", "recall", "true_negatives", "true_positives"]
-
 
 def _counted(cell: str, labels: Tensor, predictions: Tensor, weights: Any) -> Total:
     if weights is not None:

@@ -21,18 +21,6 @@ from staticgraph.tf1.metrics.streaming import (
     streamed,
 )
 
-__all__ = [
-    "accuracy",
-    "mean",
-    "mean_absolute_error",
-    "mean_cosine_distance",
-    "mean_relative_error",
-    "mean_squared_error",
-    "mean_tensor",
-    "percentage_below",
-    "root_mean_squared_error",
-]
-
 
 @metric
 def mean(values: Any, weights: Any = None, name: Name = None) -> Metric:

@@ -31,16 +31,6 @@ from staticgraph.tf1.metrics.streaming import (
     spread,
 )
 
-__all__ = [
-    "average_precision_at_k",
-    "precision_at_k",
-    "precision_at_top_k",
-    "recall_at_k",
-    "recall_at_top_k",
-    "sparse_average_precision_at_k",
-    "sparse_precision_at_k",
-]
-
 ClassId = int | None
 _NO_LABEL = -(2**63)  # where sparse labels hold nothing
 

@@ -38,18 +38,6 @@ from staticgraph.tf1.metrics.streaming import (
     streamed,
 )
 
-__all__ = [
-    "auc",
-    "false_negatives_at_thresholds",
-    "false_positives_at_thresholds",
-    "precision_at_thresholds",
-    "recall_at_thresholds",
-    "sensitivity_at_specificity",
-    "specificity_at_sensitivity",
-    "true_negatives_at_thresholds",
-    "true_positives_at_thresholds",
-]
-
 Thresholds = Sequence[float]
 _BEYOND = 1e-7  # the outermost thresholds lie so far outside of [0, 1]
 

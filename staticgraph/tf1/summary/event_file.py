@@ -17,8 +17,6 @@ from staticgraph.formats.tf.messages.event import EVENTS, Event
 from staticgraph.runtime.disk.atomic import writing
 from staticgraph.tf1.io.tf_record import framed, tf_record_iterator
 
-__all__ = ["EventFileWriter", "summary_iterator"]
-
 _VERSION = "brain.Event:2"
 _MOST_WAITING = 1 << 20  # bytes in memory; more are written at once
 

@@ -30,8 +30,6 @@ from staticgraph.runtime.profiling.step_plan import StepPlan
 from staticgraph.tf1.summary import encode
 from staticgraph.tf1.summary.writer import FileWriter
 
-__all__ = ["PointWriter", "watch"]
-
 # Tags of fields: of Event, Summary and Summary.Value.
 _WALL, _STEP, _SUMMARY = encode_tag(1, FIXED64), encode_tag(2, VARINT), encode_tag(5, BYTES)
 _VALUE, _TAG, _SIMPLE = encode_tag(1, BYTES), encode_tag(1, BYTES), encode_tag(2, FIXED32)

@@ -22,18 +22,6 @@ from staticgraph.formats.tf.messages.graph import NodeDef
 from staticgraph.formats.tf.messages.summary import SummaryDescription, SummaryMetadata
 from staticgraph.tf1.summary import ops
 
-__all__ = [
-    "audio",
-    "get_summary_description",
-    "histogram",
-    "image",
-    "merge",
-    "merge_all",
-    "scalar",
-    "tensor_summary",
-    "text",
-]
-
 _NOT_IN_A_NAME = re.compile(r"[^-/\w.]", re.ASCII)
 
 

@@ -19,8 +19,6 @@ from staticgraph.formats.tf.messages.step_stats import RunMetadata
 from staticgraph.formats.tf.messages.summary import Summary
 from staticgraph.tf1.summary.event_file import EventFileWriter
 
-__all__ = ["FileWriter", "FileWriterCache"]
-
 _log = logging.getLogger("tensorflow")
 
 

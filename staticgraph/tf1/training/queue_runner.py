@@ -16,8 +16,6 @@ from staticgraph.formats.tf.log import log
 from staticgraph.runtime.session import Session
 from staticgraph.tf1.training.coordinator import Coordinator
 
-__all__ = ["QueueRunner", "add_queue_runner", "start_queue_runners"]
-
 
 class QueueRunner:
     """Runs operations that add to a queue, each again and again in a thread of its own.

@@ -39,7 +39,29 @@ def in_another_scope(tf):
     return [layer(tf.ones([2])).name, layer.scale.name]
 
 
+def names(tf):
+    """Names of layers: those of a class are counted, of Keras and not, whatever the scopes of variables."""
+    layers, cells, keras = tf.layers, tf.nn.rnn_cell, tf.keras.layers
+    x = tf.ones([1, 2])
+    made = [layers.Dense(2), layers.Dense(3, name="z"), layers.Dense(4), keras.Dense(2), layers.Dense(2),
+            keras.Dense(2), layers.Conv2D(2, 3), layers.MaxPooling2D(2, 2), layers.BatchNormalization(),
+            layers.Dropout(), cells.LSTMCell(2), cells.LSTMCell(2), cells.GRUCell(2),
+            cells.MultiRNNCell([cells.LSTMCell(2)]), cells.DropoutWrapper(cells.LSTMCell(2)),
+            type("Own", (layers.Layer,), {})(), layers.Dense(2, _scope="foo")]  # fmt: skip
+    layers.dense(x, 3)
+    layers.dense(x, 3, name="q")
+    made += [layers.Dense(1), layers.Dense(2, name="z")]
+    for layer in (made[2], made[1], made[-1]):
+        layer(x)
+    found = [layer.name for layer in made] + [made[2].scope_name, made[2].kernel.name, made[-1].kernel.name]
+    with tf.Graph().as_default():
+        found += [layer.name for layer in (layers.Dense(1), keras.Dense(1), keras.Dense(1), layers.Dense(1))]
+    tf.keras.backend.reset_uids()
+    return found + [keras.Dense(1).name, tf.keras.backend.get_uid("dense")]
+
+
 CASES = [
+    answer("names of layers", names),
     answer("Dense", built(lambda tf: tf.layers.Dense(2), [None, 3], lambda tf: [tf.ones([1, 3])])),
     answer("Conv2D", built(lambda tf: tf.layers.Conv2D(2, 3), [None, 4, 4, 3])),
     answer("BatchNormalization", built(lambda tf: tf.layers.BatchNormalization(name="bn"), [None, 3])),

@@ -136,6 +136,24 @@ def layer(tf, column):
     return [evaluated(tf, out), out.shape.as_list()[1], [v.name for v in tf.global_variables()]]
 
 
+def of_unknown_rank(tf):
+    """What layers make of sparse features that are fed, and of whose shape the graph knows nothing."""
+    bag, weight = tf.sparse_placeholder(tf.string), tf.sparse_placeholder(tf.float32)
+    given = {"bag": bag, "weight": weight}
+    places, sizes = np.array([[0, 0], [0, 2], [2, 1]]), np.array([3, 3])
+    feeds = {
+        bag: tf.SparseTensorValue(places, np.array(["a", "b", "a"], object), sizes),
+        weight: tf.SparseTensorValue(places, np.array([2.0, 0.5, 4.0], np.float32), sizes),
+    }
+    counted = tf.feature_column.input_layer(given, [tf.feature_column.indicator_column(weighted(tf))])
+    total = tf.feature_column.linear_model(given, [weighted(tf)])
+    with tf.Session() as sess:
+        sess.run([tf.global_variables_initializer(), tf.tables_initializer()])
+        weights = next(v for v in tf.global_variables() if v.shape.as_list() == [3, 1])
+        sess.run(weights.assign(numbered([3, 1]) + 1))
+        return [np.round(value, 5).tolist() for value in sess.run([counted, total], feeds)]
+
+
 def linear(tf, column, units, combiner):
     """A linear model whose weights are not zero."""
     out = tf.feature_column.linear_model(features(tf), [column], units, combiner)
@@ -275,6 +293,7 @@ CASES = [
     error("cross of a hash", lambda tf: crossed(tf, "id", hashed(tf))),
     error("cross of numbers", lambda tf: crossed(tf, "id", numeric(tf))),
     error("no dimension", lambda tf: tf.feature_column.embedding_column(listed(tf), 0)),
+    answer("sparse features of unknown rank", of_unknown_rank),
     error("initializer", lambda tf: tf.feature_column.embedding_column(listed(tf), 2, initializer=3)),
     error("half a checkpoint", lambda tf: (
         tf.feature_column.embedding_column(listed(tf), 2, ckpt_to_load_from="x")

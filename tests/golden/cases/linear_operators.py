@@ -111,6 +111,20 @@ def open_mask(tf):
             tf.linalg.LinearOperatorKronecker([full] * 2).trace()]  # fmt: skip
 
 
+def known_definite(tf):
+    return tf.linalg.LinearOperatorFullMatrix([[2.0, 1.0], [1.0, 3.0]], None, True, True)
+
+
+def as_matrices(tf, x):
+    """Functions of matrices, of which some arguments are operators."""
+    full, known = tf.linalg.LinearOperatorFullMatrix([[2.0, 1.0], [0.0, 3.0]]), known_definite(tf)
+    made = [tf.matmul(full, x), tf.matmul(x, full), tf.matmul(full, x, adjoint_a=True, adjoint_b=True),
+            tf.matmul(a=x, b=full, adjoint_b=True), tf.matmul(full, known), tf.linalg.adjoint(full),
+            tf.matrix_inverse(full, adjoint=True), tf.cholesky(known), tf.linalg.det(full),
+            tf.matrix_solve(full, x), tf.matrix_diag_part(full), tf.trace(full), tf.linalg.logdet(known)]
+    return [each.to_dense() if isinstance(each, tf.linalg.LinearOperator) else each for each in made]
+
+
 def asserted(tf, operator, method):
     with tf.control_dependencies([getattr(operator, method)()]):
         return tf.identity(1.0)
@@ -145,6 +159,10 @@ BAD = {
     "a matrix that is not symmetric": lambda tf: asserted(
         tf, tf.linalg.LinearOperatorFullMatrix([[1.0, 2.0], [3.0, 4.0]]), "assert_self_adjoint"),
     "a good diagonal": lambda tf: asserted(tf, rows(tf, 1.0, 2.0), "assert_positive_definite"),
+    "a transpose in a product": lambda tf: tf.matmul(known_definite(tf), tf.eye(2), transpose_a=True),
+    "a sparse factor": lambda tf: tf.matmul(tf.eye(2), known_definite(tf), a_is_sparse=True),
+    "a tensor whose right side it is": lambda tf: tf.matrix_solve(tf.eye(2), known_definite(tf)),
+    "a logarithm that is not known": lambda tf: tf.linalg.logdet(rows(tf, 1.0, 2.0)),
     "two sizes of an update": lambda tf: tf.linalg.LinearOperatorLowRankUpdate(
         rows(tf, 1.0, 2.0), tf.ones([3, 1])),
     "a row and a column of two sizes": lambda tf: tf.linalg.LinearOperatorToeplitz([1.0, 2.0], [1.0]),
@@ -176,6 +194,8 @@ CASES = [
         tf.linalg.LinearOperatorDiag(d).solve(tf.linalg.LinearOperatorFullMatrix(x)).to_dense()],
         real(3, 3), positive(3), dtypes=FLOAT32, tolerance=8.0),
     value("operators of open sizes", lambda tf, x: open_mask(tf), given([1.0]), grad=False, dtypes=FLOAT32),
+    value("operators as arguments of functions of matrices", as_matrices, real(2, 2), dtypes=FLOAT32,
+          tolerance=8.0),
     answer("names and hints of operators", told),
     answer("names and numbers of operations of operators", counted),
     [error("an operator with %s" % title, build) for title, build in BAD.items()],

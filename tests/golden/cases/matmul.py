@@ -55,7 +55,9 @@ CASES = [
                                ("named axes", [[0, 2], [1, 0]], (2, 3, 4), (4, 2)),
                                ("a negative axis", [[-1], [0]], (2, 3), (3, 2)))],
     [value("einsum %s" % equation, einsum(equation), *[real(*shape) for shape in shapes])
-     for equation, shapes in (("ij,jk->ik", [(2, 3), (3, 4)]), ("ij,kj->ik", [(2, 3), (4, 3)]),
+     for equation, shapes in (("iJ,Jk->ik", [(2, 3), (3, 4)]), ("...XY,...YZ", [(2, 3, 2), (2, 2, 4)]),
+                              ("aB,Bc", [(2, 3), (3, 2)]), ("ba,Bb", [(2, 3), (3, 2)]),
+                              ("ij,jk->ik", [(2, 3), (3, 4)]), ("ij,kj->ik", [(2, 3), (4, 3)]),
                               ("bij,bjk->bik", [(2, 3, 2), (2, 2, 4)]), ("ij->ji", [(2, 3)]),
                               ("ij->i", [(2, 3)]), ("ij->", [(2, 3)]), ("i,j->ij", [(3,), (2,)]),
                               ("i,i->", [(3,), (3,)]), ("ijk,k->ij", [(2, 3, 4), (4,)]),

@@ -64,6 +64,34 @@ def unknown(tf, *dims):
 BYTES = np.arange(8, dtype=np.uint8).reshape(2, 4)
 NUMBERS = np.array([[1.5, -2.25, 3.0, 1e-3]])
 
+def of_arrays(tf):
+    """Return functions of arrays of NumPy, which have dtypes of their own."""
+    x, z = np.array([-1.5, 2.5], "float32"), np.array([3 - 4j, 1j], "complex64")
+    return [tf.abs(x), tf.abs(z), tf.math.bessel_i0(x), tf.math.bessel_i1(x)]
+
+
+def weighted(tf):
+    """Return losses with weights that have one axis more than labels, as a run finds, or as many."""
+    logits = [[10.0, 0.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 1.0]]
+    found = []
+    for labels_shape, weights_shape in ([None, 1], None), ([None], None), (None, None), (None, [None, 1]):
+        labels = tf.placeholder(tf.int32, labels_shape)
+        weights = tf.placeholder(tf.float32, weights_shape)
+        loss = tf.losses.sparse_softmax_cross_entropy(labels, tf.constant(logits), weights)
+        classes = [2, 0, 1] if labels_shape == [None] else [[2], [0], [1]]
+        fed = [[[1.2], [3.4], [5.6]]] if weights_shape else [[[1.2], [3.4], [5.6]], [1.2, 3.4, 5.6], 2.0]
+        with tf.Session() as sess:
+            found += [round(float(sess.run(loss, {labels: classes, weights: w})), 4) for w in fed]
+    return found
+
+
+def nothing(tf):
+    """Return what a run gives for functions of Python that have no results, with effects and without."""
+    calls = [tf.py_func(lambda: None, [], [], stateful=stateful) for stateful in (True, False)]
+    with tf.Session() as sess:
+        return [sess.run(call) for call in calls]
+
+
 CASES = [
     value("volume patches", volumes([1, 2, 2], [1, 1, 2], "VALID"), real(2, 3, 3, 4, 2)),
     value("volume patches, same", volumes([2, 2, 3], [2, 1, 1], "SAME"), real(1, 3, 3, 4, 1)),
@@ -122,6 +150,9 @@ CASES = [
     shape("total along an axis that is fed", lambda tf: tf.cumsum(tf.ones([2, 3]), unknown(tf))),
     shape("reverse along axes that are fed", lambda tf: tf.reverse(tf.ones([2, 3]), unknown(tf, None))),
     shape("roll along an axis that is fed", lambda tf: tf.roll(tf.ones([2, 3]), unknown(tf), unknown(tf))),
+    answer("results of functions without results", nothing),
+    answer("losses with weights of unknown rank", weighted),
+    value("functions of arrays", of_arrays, tolerance=4.0),
     shape("unknown images", lambda tf: tf.space_to_batch(tf.placeholder(tf.float32), unknown(tf), 4)),
     shape("unknown blocks", lambda tf: tf.batch_to_space(tf.placeholder(tf.float32), unknown(tf), 4)),
     [

@@ -1,6 +1,8 @@
 """Static shape inference: what is known of a result's shape before anything runs."""
 
-from tests.golden.runner import shape
+import copy
+
+from tests.golden.runner import answer, shape
 
 
 def known(build, *dims):
@@ -125,6 +127,15 @@ def set_shape(tf):
     return [x, y]
 
 
+def sums(tf):
+    """Shapes and sizes in the arithmetic of Python, copied and stored."""
+    x, size = tf.TensorShape([2, None]), tf.Dimension(9)
+    made = [x + [3], [1] + x, (1, None) + x, x + x, x + size, x + tf.TensorShape(None), [1] + x[:1],
+            copy.deepcopy(x), copy.deepcopy(tf.TensorShape(None)), *copy.deepcopy([size, tf.Dimension(None)]),
+            4 % size, 20 % size]
+    return [str(each) for each in made]
+
+
 CASES = [
     [shape(name, known(build, *dims)) for name, (build, *dims) in TABLE.items()],
     shape("constants",
@@ -133,4 +144,5 @@ CASES = [
     shape("variables",
           lambda tf: [tf.get_variable("w", [2, 3]), tf.Variable([1.0]), tf.Variable(tf.zeros([2, 1]))]),
     shape("set_shape", set_shape),
+    answer("sums of shapes", sums),
 ]

@@ -102,6 +102,19 @@ def names(tf):
 
 AXES = (None, 0, 1, [0, 1], -1)
 
+def placeholders(tf):
+    """Placeholders whose shapes are known, in part or in whole."""
+    sizes = [[10, 47], [-1, 47], None, tf.constant([3, 4], tf.int64), tf.placeholder(tf.int64, [2]),
+             tf.stack([tf.placeholder(tf.int64, []), 4]), tf.placeholder(tf.int64)]
+    return [tf.sparse_placeholder(tf.float32, size) for size in sizes]
+
+
+def other_shape(tf):
+    told = tf.sparse_placeholder(tf.float32, [10, 47])
+    with tf.Session() as sess:
+        return tf.constant(sess.run(tf.sparse_tensor_to_dense(told), {told: ([[0, 1]], [2.0], [2, 3])}))
+
+
 CASES = [
     value("the parts", to_sparse(lambda tf, x: x), VALUES),
     value("to dense", to_dense(lambda tf, x: tf.sparse_tensor_to_dense(x)), VALUES),
@@ -209,6 +222,8 @@ CASES = [
              x.indices, tf.constant([5, 2, 8, 1, 0], tf.int64), x.dense_shape), x, 9))),
      )],
     shape("shapes", shapes),
+    shape("shapes of placeholders", placeholders),
+    value("placeholders that are fed other shapes than they were told", other_shape, exact=True),
     answer("names", names),
     [error(name, lambda tf, call=call: call(tf)) for name, call in (
         ("no sparse tensor", lambda tf: tf.sparse_tensor_to_dense(tf.zeros([2]))),

@@ -141,4 +141,39 @@ ERRORS = [
     ),
 ]
 
-CASES = [VALUES, FACTS, ERRORS]
+UNWRITTEN = [
+    [
+        error(
+            "%s of %s" % (name, title),
+            lambda tf, read=read, options=options: read(tf.TensorArray(tf.float32, 3, **options)),
+        )
+        for title, options in (
+            ("an array without rows", {}),
+            ("an array without rows, of any shapes", {"infer_shape": False}),
+            ("an array without rows, of an open shape", {"element_shape": [None, 2]}),
+        )
+        for name, read in (
+            ("stack", lambda array: array.stack()),
+            ("concat", lambda array: array.concat()),
+            ("gather", lambda array: array.gather([0])),
+            ("read", lambda array: array.read(0)),
+        )
+        if name != "concat" or options
+    ],
+    error(
+        "stack of an array that a loop has not written to",
+        lambda tf: tf.while_loop(
+            lambda i, a: i < 3, lambda i, a: (i + 1, a), [0, tf.TensorArray(tf.float32, 3)]
+        )[1].stack(),
+    ),
+    value(
+        "arrays that are not written to, of rows of a known shape",
+        lambda tf: [
+            read
+            for array in [tf.TensorArray(tf.float32, 3, element_shape=[2], clear_after_read=False)]
+            for read in (array.stack(), array.read(0), array.gather([1]))
+        ],
+    ),
+]
+
+CASES = [VALUES, FACTS, ERRORS, UNWRITTEN]

@@ -2,8 +2,6 @@
 
 from staticgraph.formats.tf.messages.message import Message
 
-__all__ = ["CheckpointState"]
-
 
 class CheckpointState(Message):
     """The latest checkpoint, all that are kept, and when they were written."""

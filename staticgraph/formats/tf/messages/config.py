@@ -6,26 +6,6 @@ One native function runs a whole step here, so that most of them have nothing to
 from staticgraph.formats.tf.messages.message import Message
 from staticgraph.formats.tf.messages.scalars import Enum
 
-__all__ = [
-    "AutoParallelOptions",
-    "ScopedAllocatorOptions",
-    "VerifierConfig",
-    "RewriterConfig",
-    "OptimizerOptions",
-    "GraphOptions",
-    "GPUOptions",
-    "ThreadPoolOptionProto",
-    "RPCOptions",
-    "SessionMetadata",
-    "JobDef",
-    "ClusterDef",
-    "ConfigProto",
-    "ServerDef",
-    "DebugTensorWatch",
-    "DebugOptions",
-    "RunOptions",
-]
-
 
 class AutoParallelOptions(Message):
     """Options of TF1 for spreading work over replicas."""

@@ -3,8 +3,6 @@
 from staticgraph.formats.tf.messages.message import Message
 from staticgraph.formats.tf.messages.scalars import Enum
 
-__all__ = ["EVENTS", "LogMessage", "SessionLog", "TaggedRunMetadata", "Event"]
-
 EVENTS = "tfevents"  # in the name of each file of events
 
 

@@ -2,18 +2,6 @@
 
 from staticgraph.formats.tf.messages.message import Message
 
-__all__ = [
-    "BytesList",
-    "FloatList",
-    "Int64List",
-    "Feature",
-    "Features",
-    "Example",
-    "FeatureList",
-    "FeatureLists",
-    "SequenceExample",
-]
-
 
 class BytesList(Message):
     """Strings of bytes."""

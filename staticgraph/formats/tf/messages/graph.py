@@ -2,20 +2,6 @@
 
 from staticgraph.formats.tf.messages.message import Message
 
-__all__ = [
-    "VersionDef",
-    "NameAttrList",
-    "AttrValue",
-    "NodeDef",
-    "OpDeprecation",
-    "OpDef",
-    "OpList",
-    "FunctionDef",
-    "GradientDef",
-    "FunctionDefLibrary",
-    "GraphDef",
-]
-
 
 class VersionDef(Message):
     """Which programs may read a graph."""

@@ -3,17 +3,6 @@
 from staticgraph.formats.tf.messages.message import Message
 from staticgraph.formats.tf.messages.scalars import Enum
 
-__all__ = [
-    "Any",
-    "SaverDef",
-    "CollectionDef",
-    "TensorInfo",
-    "SignatureDef",
-    "AssetFileDef",
-    "MetaGraphDef",
-    "SavedModel",
-]
-
 
 class Any(Message):
     """A message of any type, as bytes."""

@@ -2,8 +2,6 @@
 
 from staticgraph.formats.tf.messages.message import Message
 
-__all__ = ["EmbeddingInfo", "ProjectorConfig", "SpriteMetadata"]
-
 
 class SpriteMetadata(Message):
     """One picture that holds those of all rows, and the height and width of each."""

@@ -2,8 +2,6 @@
 
 from staticgraph.formats.tf.messages.message import Message
 
-__all__ = ["SavedSlice", "SavedSliceMeta", "SavedTensorSliceMeta", "SavedTensorSlices"]
-
 
 class SavedSliceMeta(Message):
     """One tensor, and which parts of it are saved."""

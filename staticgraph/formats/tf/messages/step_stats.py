@@ -2,20 +2,6 @@
 
 from staticgraph.formats.tf.messages.message import Message
 
-__all__ = [
-    "AllocationDescription",
-    "AllocationRecord",
-    "AllocatorMemoryUsed",
-    "TensorDescription",
-    "NodeOutput",
-    "MemoryStats",
-    "NodeExecStats",
-    "DeviceStepStats",
-    "StepStats",
-    "CostGraphDef",
-    "RunMetadata",
-]
-
 
 class AllocationDescription(Message):
     """A piece of memory."""

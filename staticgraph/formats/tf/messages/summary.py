@@ -2,8 +2,6 @@
 
 from staticgraph.formats.tf.messages.message import Message
 
-__all__ = ["SummaryDescription", "SummaryMetadata", "HistogramProto", "Summary"]
-
 
 class SummaryDescription(Message):
     """Type of a summary, as a hint for programs that show it."""

@@ -2,8 +2,6 @@
 
 from staticgraph.formats.tf.messages.message import Message
 
-__all__ = ["TensorShapeProto", "ResourceHandleProto", "VariantTensorDataProto", "TensorProto"]
-
 
 class TensorShapeProto(Message):
     """A shape. A size of -1 is unknown."""

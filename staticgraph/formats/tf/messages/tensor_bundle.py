@@ -3,8 +3,6 @@
 from staticgraph.formats.tf.messages.message import Message
 from staticgraph.formats.tf.messages.scalars import Enum
 
-__all__ = ["BundleEntryProto", "BundleHeaderProto", "TensorSliceProto"]
-
 
 class TensorSliceProto(Message):
     """A part of a tensor: where it begins and ends along each axis."""

@@ -2,8 +2,6 @@
 
 from staticgraph.formats.tf.messages.message import Message
 
-__all__ = ["SaveSliceInfoDef", "VariableDef"]
-
 
 class SaveSliceInfoDef(Message):
     """Which part of a larger variable this one is."""

@@ -9,8 +9,6 @@ import staticgraph as sg
 from staticgraph.building import nest
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["CriticalSection"]
-
 
 class CriticalSection:
     """A lock for functions whose operations must not interleave with those of another run.

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["Defun"]
-
 
 class _Call(NamedTuple):
     """The call of a function, as its `python_grad_func` and `shape_func` see it."""

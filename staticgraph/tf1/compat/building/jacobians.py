@@ -8,8 +8,6 @@ import staticgraph as sg
 from staticgraph.building import nest
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["batch_jacobian", "jacobian"]
-
 
 def jacobian(output: Any, inputs: Any, use_pfor: bool = True, parallel_iterations: int | None = None) -> Any:
     """Return the derivatives of all elements of `output` by all elements of `inputs`.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["AutoTrackable", "Checkpointable"]
-
 
 class AutoTrackable:
     """An object whose variables, layers and other such attributes belong to the `Checkpoint` that it is in.

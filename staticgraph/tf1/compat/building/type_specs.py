@@ -11,10 +11,12 @@ from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.shapes import common_shape
 
 # fmt: off
-__all__ = [
-    "BoundedTensorSpec", "IndexedSlicesSpec", "RaggedTensorSpec", "SparseTensorSpec", "TensorSpec",
-    "TypeSpec",
-]
+
+
+
+
+
+
 # fmt: on
 
 

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["odeint", "odeint_fixed"]
-
 Derivative = Callable[[Any, Any], Any]
 
 # The pair of orders 5 and 4 of Dormand and Prince (1980): times, stages and weights of a step; the stages of

@@ -11,23 +11,6 @@ from staticgraph.compiler.graph.checks.arguments import keys_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.legacy.conditions import smart_cond as _smart_cond
 
-__all__ = [
-    "append_tensor_alias",
-    "channel_dimension",
-    "collect_named_outputs",
-    "constant_value",
-    "convert_collection_to_dict",
-    "first_dimension",
-    "gather_tensors_aliases",
-    "get_tensor_aliases",
-    "get_variable_collections",
-    "last_dimension",
-    "n_positive_integers",
-    "smart_cond",
-    "static_cond",
-    "two_element_tuple",
-]
-
 _aliases: WeakKeyDictionary[Any, list[str]] = WeakKeyDictionary()  # by tensor
 
 

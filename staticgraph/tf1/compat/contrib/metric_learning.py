@@ -8,14 +8,6 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = [
-    "contrastive_loss",
-    "lifted_struct_loss",
-    "npairs_loss",
-    "npairs_loss_multilabel",
-    "triplet_semihard_loss",
-]
-
 
 def contrastive_loss(
     labels: Any, embeddings_anchor: Any, embeddings_positive: Any, margin: float = 1.0

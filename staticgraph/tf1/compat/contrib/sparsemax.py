@@ -6,8 +6,6 @@ from typing import Any
 
 import staticgraph as sg
 
-__all__ = ["sparsemax", "sparsemax_loss"]
-
 
 def sparsemax(logits: Any, name: str | None = None) -> sg.Tensor:
     """The probabilities nearest to logits, in Euclidean distance.

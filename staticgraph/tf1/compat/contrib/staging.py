@@ -8,8 +8,6 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["StagingArea"]
-
 _UNBOUNDED = 2**31 - 1
 
 

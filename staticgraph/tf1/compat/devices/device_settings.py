@@ -13,30 +13,6 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.devices.local_devices import list_local_devices
 
-__all__ = [
-    "LogicalDevice",
-    "PhysicalDevice",
-    "VirtualDeviceConfiguration",
-    "get_inter_op_parallelism_threads",
-    "get_intra_op_parallelism_threads",
-    "get_memory_growth",
-    "get_optimizer_experimental_options",
-    "get_optimizer_jit",
-    "get_soft_device_placement",
-    "get_virtual_device_configuration",
-    "get_visible_devices",
-    "list_logical_devices",
-    "list_physical_devices",
-    "set_inter_op_parallelism_threads",
-    "set_intra_op_parallelism_threads",
-    "set_memory_growth",
-    "set_optimizer_experimental_options",
-    "set_optimizer_jit",
-    "set_soft_device_placement",
-    "set_virtual_device_configuration",
-    "set_visible_devices",
-]
-
 _wishes: dict[Any, Any] = {}
 
 

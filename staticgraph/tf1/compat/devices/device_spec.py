@@ -7,8 +7,6 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["DeviceSpec"]
-
 _PARTS = ("job", "replica", "task", "device_type", "device_index")
 _SHORT = re.compile(r"(cpu|gpu):(\d+|\*)", re.IGNORECASE)
 

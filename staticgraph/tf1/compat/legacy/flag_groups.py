@@ -12,19 +12,6 @@ from staticgraph.tf1.compat.legacy.flags import (
     register_validator,
 )
 
-__all__ = [
-    "DEFINE_alias",
-    "DEFINE_multi_enum",
-    "DEFINE_spaceseplist",
-    "adopt_module_key_flags",
-    "declare_key_flag",
-    "mark_bool_flags_as_mutual_exclusive",
-    "mark_flags_as_mutual_exclusive",
-    "multi_flags_validator",
-    "register_multi_flags_validator",
-    "set_default",
-]
-
 Checker = Callable[[Mapping[str, Any]], bool]
 
 

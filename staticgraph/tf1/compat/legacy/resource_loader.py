@@ -5,14 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-__all__ = [
-    "get_data_files_path",
-    "get_path_to_datafile",
-    "get_root_dir_with_all_resources",
-    "load_resource",
-    "readahead_file_path",
-]
-
 
 def _folder_of_caller() -> Path:
     return Path(sys._getframe(2).f_code.co_filename).parent

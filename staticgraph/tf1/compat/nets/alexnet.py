@@ -12,8 +12,6 @@ import staticgraph as sg
 from staticgraph.tf1.compat.contrib.framework.arg_scope import Scope
 from staticgraph.tf1.compat.nets.plain import Stage, biased_head, net_of, plain_scope
 
-__all__ = ["alexnet_v2", "alexnet_v2_arg_scope"]
-
 _STAGES = (
     Stage(1, 64, 11, {"stride": 4, "padding": "VALID"}, pool=3),
     Stage(2, 192, 5, pool=3),

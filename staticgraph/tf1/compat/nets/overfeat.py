@@ -12,8 +12,6 @@ import staticgraph as sg
 from staticgraph.tf1.compat.contrib.framework.arg_scope import Scope
 from staticgraph.tf1.compat.nets.plain import Stage, biased_head, net_of, plain_scope
 
-__all__ = ["overfeat", "overfeat_arg_scope"]
-
 _STAGES = (
     Stage(1, 64, 11, {"stride": 4, "padding": "VALID"}, pool=2),
     Stage(2, 256, 5, {"padding": "VALID"}, pool=2),

@@ -14,8 +14,6 @@ from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs
 from staticgraph.tf1.compat.contrib.layers import batch_norm, variance_scaling_initializer
 from staticgraph.tf1.compat.contrib.regularizers import l2_regularizer
 
-__all__ = ["Block", "conv2d_same", "resnet_arg_scope", "stack_blocks_dense", "subsample"]
-
 
 class Block(NamedTuple):
     """A block of a residual net.

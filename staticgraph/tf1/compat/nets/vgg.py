@@ -15,8 +15,6 @@ import staticgraph as sg
 from staticgraph.tf1.compat.contrib.framework.arg_scope import Scope
 from staticgraph.tf1.compat.nets.plain import Head, Stage, net_of, plain_scope
 
-__all__ = ["vgg_16", "vgg_19", "vgg_a", "vgg_arg_scope", "vgg_d", "vgg_e"]
-
 
 def vgg_arg_scope(weight_decay: float = 0.0005) -> Scope:
     """Return the default arguments of VGG's layers, for `slim.arg_scope`.

@@ -168,7 +168,7 @@ class AttentionWrapper(RNNCell):
         for mechanism in self._mechanisms:
             sizes = batch_size, mechanism.batch_size
             if all(isinstance(size, int) for size in sizes) and sizes[0] != sizes[1]:
-                text = f"{self.name}: a state for {sizes[0]} sequences, and a memory of {sizes[1]}"
+                text = f"{self.label}: a state for {sizes[0]} sequences, and a memory of {sizes[1]}"
                 hint = "for a beam search, tile_batch(memory, multiplier=beam_width)"
                 raise misuse(ValueError, text, hint)
 
@@ -181,7 +181,7 @@ class AttentionWrapper(RNNCell):
 
     def call(self, inputs: Any, state: AttentionWrapperState) -> tuple[Any, AttentionWrapperState]:
         if not isinstance(state, AttentionWrapperState):
-            text = f"{self.name}: the state must be an AttentionWrapperState, not {state!r}"
+            text = f"{self.label}: the state must be an AttentionWrapperState, not {state!r}"
             raise misuse(TypeError, text, "zero_state() gives the first one")
         output, cell_state = self._cell(self._input_fn(inputs, state.attention), state.cell_state)
         batch = output.shape[0].value

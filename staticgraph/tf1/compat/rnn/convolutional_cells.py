@@ -10,8 +10,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.nn.rnn_cell import LSTMStateTuple, RNNCell
 
-__all__ = ["Conv1DLSTMCell", "Conv2DLSTMCell", "Conv3DLSTMCell", "ConvLSTMCell"]
-
 
 class ConvLSTMCell(RNNCell):
     """A long short-term memory whose gates are a convolution of the inputs and the state (Shi et al. 2015).

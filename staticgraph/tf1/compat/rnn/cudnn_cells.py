@@ -25,7 +25,7 @@ class CudnnCompatibleGRUCell(GRUCell):
         super().__init__(num_units, reuse=reuse, kernel_initializer=kernel_initializer)
 
     def build(self, input_shape: sg.TensorShape) -> None:
-        units, features = self._num_units, known_size(input_shape, -1, self.name)
+        units, features = self._num_units, known_size(input_shape, -1, self.label)
         start: Any = self._kernel_initializer
         ones, zeros = (Constant(value) for value in (1.0, 0.0))
         self._gate_kernel = self.add_weight("gates/kernel", [features + units, 2 * units], initializer=start)

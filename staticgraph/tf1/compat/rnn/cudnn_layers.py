@@ -15,8 +15,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_cell import BasicRNNCell
 from staticgraph.tf1.compat.rnn.cudnn_cells import CudnnCompatibleGRUCell, CudnnCompatibleLSTMCell
 
-__all__ = ["CudnnGRU", "CudnnLSTM", "CudnnRNNRelu", "CudnnRNNTanh"]
-
 _DIRECTIONS = {"unidirectional": 1, "bidirectional": 2}
 _LINEAR, _SKIP, _AUTO = "linear_input", "skip_input", "auto_select"
 

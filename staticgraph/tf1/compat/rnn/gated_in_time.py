@@ -10,8 +10,6 @@ from staticgraph.nn.rnn_cell import LSTMStateTuple
 from staticgraph.nn.rnn_cell.lstm import OfMemory
 from staticgraph.tf1.compat.rnn.recurrent_linear import linear
 
-__all__ = ["PhasedLSTMCell"]
-
 
 class PhasedLSTMCell(OfMemory):
     """A long short-term memory whose units change while their oscillation is open (Neil et al. 2016).

@@ -11,8 +11,6 @@ from staticgraph.nn.rnn_cell.lstm import OfMemory
 from staticgraph.state.initializers import Ones, Zeros
 from staticgraph.state.layer import known_size
 
-__all__ = ["IndRNNCell", "IndyGRUCell", "IndyLSTMCell", "SRUCell"]
-
 
 class _Independent(OfUnits, LayerRNNCell):
     """A cell that multiplies the state of each unit by numbers of its own (Li et al. 2018)."""
@@ -38,7 +36,7 @@ class _Independent(OfUnits, LayerRNNCell):
         width = number * self._num_units
         return (
             self.add_weight(
-                kernel, [known_size(inputs, 1, self.name), width], initializer=self._kernel_initializer
+                kernel, [known_size(inputs, 1, self.label), width], initializer=self._kernel_initializer
             ),
             self.add_weight(
                 state, [1, width], initializer=sg.random_uniform_initializer(-1, 1, dtype=self.dtype)
@@ -142,7 +140,8 @@ class SRUCell(OfUnits, LayerRNNCell):
         self._num_units, self._activation = num_units, activation or sg.tanh
 
     def build(self, input_shape: Any) -> None:
-        self._kernel = self.add_weight("kernel", [known_size(input_shape, 1, self.name), 4 * self._num_units])
+        features = known_size(input_shape, 1, self.label)
+        self._kernel = self.add_weight("kernel", [features, 4 * self._num_units])
         self._bias = self.add_weight("bias", [2 * self._num_units], initializer=Zeros)
         self.built = True
 

@@ -15,8 +15,6 @@ from staticgraph.tf1.compat.rnn.attention_mechanisms import (
     LuongAttention,
 )
 
-__all__ = ["BahdanauMonotonicAttention", "LuongMonotonicAttention", "monotonic_attention", "safe_cumprod"]
-
 _LEAST_PRODUCT = 1e-10
 
 

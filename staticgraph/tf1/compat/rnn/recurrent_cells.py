@@ -226,9 +226,9 @@ class IntersectionRNNCell(_Sized):
 
     def call(self, inputs: sg.Tensor, state: sg.Tensor) -> tuple[sg.Tensor, sg.Tensor]:
         units = self._num_units
-        if known_size(inputs.shape, 1, self.name) != units:
+        if known_size(inputs.shape, 1, self.label) != units:
             if not self._num_in_proj:
-                text = f"{self.name}: the inputs {inputs.shape} must have {units} features"
+                text = f"{self.label}: the inputs {inputs.shape} must have {units} features"
                 raise misuse(ValueError, text, f"or give num_in_proj={units}")
             with sg.variable_scope("in_projection"):
                 inputs = linear([inputs], units, initializer=self._initializer)
@@ -256,7 +256,7 @@ class NASCell(OfMemory, LayerRNNCell):
     def build(self, input_shape: sg.TensorShape) -> None:
         width = 8 * self._num_units
         self.recurrent_kernel = self.add_weight("recurrent_kernel", [self.output_size, width])
-        self.kernel = self.add_weight("kernel", [known_size(input_shape, 1, self.name), width])
+        self.kernel = self.add_weight("kernel", [known_size(input_shape, 1, self.label), width])
         if self._use_bias:
             self.bias = self.add_weight("bias", [width], initializer=Zeros)
         if self._num_proj is not None:

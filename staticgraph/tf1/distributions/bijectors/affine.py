@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.bijectors.base import Bijector
-
-__all__ = [
-    "Affine",
-]
 
 
 class Affine(Bijector):

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.distributions import operations as sg
-
-__all__ = [
-    "Bijector",
-    "Chain",
-    "Identity",
-    "Inline",
-    "Invert",
-]
 
 
 class Bijector:

@@ -5,22 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.bijectors.base import Bijector
 from staticgraph.tf1.distributions.parameters import checked, positive
-
-__all__ = [
-    "AffineScalar",
-    "Exp",
-    "Gumbel",
-    "PowerTransform",
-    "Sigmoid",
-    "Softplus",
-    "Softsign",
-    "Square",
-]
 
 
 class PowerTransform(Bijector):

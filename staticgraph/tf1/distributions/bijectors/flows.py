@@ -7,22 +7,14 @@ from typing import Any
 
 import numpy as np
 
+import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.layers.core import Dense, dense
 from staticgraph.mathematics.math_ops import clip_by_value
 from staticgraph.state.initializers import GlorotNormal
 from staticgraph.state.template import make_template
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.bijectors.base import Bijector
-
-__all__ = [
-    "MaskedAutoregressiveFlow",
-    "RealNVP",
-    "masked_autoregressive_default_template",
-    "masked_dense",
-    "real_nvp_default_template",
-]
 
 
 class MaskedAutoregressiveFlow(Bijector):

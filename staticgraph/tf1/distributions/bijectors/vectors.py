@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
+import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.debugging.tensor_queries import get_static_value
-from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.bijectors.base import Bijector
-
-__all__ = ["Permute", "SoftmaxCentered"]
 
 
 class Permute(Bijector):

@@ -17,8 +17,6 @@ from staticgraph.formats.tf.saved_model.signature_def_utils import (
 )
 from staticgraph.sparse.tensor import SparseTensor
 
-__all__ = ["ClassificationOutput", "ExportOutput", "PredictOutput", "RegressionOutput"]
-
 
 class ExportOutput:
     """The tensors that one signature of an exported model gives."""

@@ -12,13 +12,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1 import io
 
-__all__ = [
-    "ServingInputReceiver",
-    "TensorServingInputReceiver",
-    "build_parsing_serving_input_receiver_fn",
-    "build_raw_serving_input_receiver_fn",
-]
-
 
 class _Receiver(NamedTuple):
     features: Any

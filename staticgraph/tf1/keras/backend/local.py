@@ -12,8 +12,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linear_algebra.linalg import matmul
 from staticgraph.tf1.keras.settings import checked_format
 
-__all__ = ["local_conv1d", "local_conv2d"]
-
 
 def local_conv1d(
     inputs: Any, kernel: Any, kernel_size: Sequence[int], strides: Sequence[int], data_format: Any = None

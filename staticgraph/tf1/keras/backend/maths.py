@@ -14,43 +14,6 @@ from staticgraph.linear_algebra.linalg import l2_normalize as _l2_normalize
 from staticgraph.mathematics import math_ops, reductions
 from staticgraph.tf1.keras.settings import floatx
 
-__all__ = [
-    "abs",
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "clip",
-    "cos",
-    "cumprod",
-    "cumsum",
-    "equal",
-    "exp",
-    "greater",
-    "greater_equal",
-    "l2_normalize",
-    "less",
-    "less_equal",
-    "log",
-    "logsumexp",
-    "max",
-    "maximum",
-    "mean",
-    "min",
-    "minimum",
-    "not_equal",
-    "pow",
-    "prod",
-    "round",
-    "sign",
-    "sin",
-    "sqrt",
-    "square",
-    "std",
-    "sum",
-    "var",
-]
-
 abs = math_ops.abs
 cos = math_ops.cos
 cumprod = sorting.cumprod

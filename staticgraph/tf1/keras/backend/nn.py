@@ -23,36 +23,6 @@ from staticgraph.tf1.keras.backend.values import seed_of
 from staticgraph.tf1.keras.settings import checked_format, epsilon
 from staticgraph.tf1.keras.state import learning_phase
 
-__all__ = [
-    "batch_normalization",
-    "bias_add",
-    "binary_crossentropy",
-    "categorical_crossentropy",
-    "conv1d",
-    "conv2d",
-    "conv2d_transpose",
-    "conv3d",
-    "dropout",
-    "elu",
-    "hard_sigmoid",
-    "in_test_phase",
-    "in_top_k",
-    "in_train_phase",
-    "normalize_batch_in_training",
-    "pool2d",
-    "pool3d",
-    "relu",
-    "selu",
-    "separable_conv2d",
-    "sigmoid",
-    "softmax",
-    "softplus",
-    "softsign",
-    "sparse_categorical_crossentropy",
-    "switch",
-    "tanh",
-]
-
 elu = activations.elu
 hard_sigmoid = activations.hard_sigmoid
 relu = activations.relu

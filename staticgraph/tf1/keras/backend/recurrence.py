@@ -15,8 +15,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.functional import scan
 
-__all__ = ["rnn"]
-
 Step = Callable[[Any, list[Any]], tuple[Any, list[Any]]]
 
 

@@ -17,8 +17,6 @@ from staticgraph.sparse.structure import sparse_to_dense
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.keras.settings import epsilon
 
-__all__ = ["ctc_batch_cost", "ctc_decode", "ctc_label_dense_to_sparse"]
-
 
 def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> SparseTensor:
     """Return the labels of a padded batch, without what pads them.

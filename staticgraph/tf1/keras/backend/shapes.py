@@ -19,42 +19,6 @@ from staticgraph.tf1.keras.settings import checked_format, floatx
 # So many operations TensorFlow makes to resize images; it transposes those whose channels come first.
 _RESIZED = 8
 
-__all__ = [
-    "arange",
-    "batch_dot",
-    "batch_flatten",
-    "cast",
-    "concatenate",
-    "dot",
-    "dtype",
-    "expand_dims",
-    "flatten",
-    "gather",
-    "int_shape",
-    "is_keras_tensor",
-    "is_sparse",
-    "ndim",
-    "one_hot",
-    "ones_like",
-    "permute_dimensions",
-    "repeat",
-    "repeat_elements",
-    "reshape",
-    "resize_images",
-    "resize_volumes",
-    "reverse",
-    "shape",
-    "spatial_2d_padding",
-    "spatial_3d_padding",
-    "squeeze",
-    "stack",
-    "temporal_padding",
-    "tile",
-    "to_dense",
-    "transpose",
-    "zeros_like",
-]
-
 Shape = tuple[int | None, ...]
 
 

@@ -21,32 +21,6 @@ from staticgraph.tf1.keras.settings import dtype_name, floatx
 from staticgraph.tf1.keras.state import get_value, track
 from staticgraph.train.moving_averages import assign_moving_average
 
-__all__ = [
-    "cast_to_floatx",
-    "constant",
-    "count_params",
-    "eval",
-    "eye",
-    "gradients",
-    "is_placeholder",
-    "moving_average_update",
-    "ones",
-    "placeholder",
-    "print_tensor",
-    "random_binomial",
-    "random_normal",
-    "random_normal_variable",
-    "random_uniform",
-    "random_uniform_variable",
-    "stop_gradient",
-    "truncated_normal",
-    "update",
-    "update_add",
-    "update_sub",
-    "variable",
-    "zeros",
-]
-
 _VARIABLE = 10**9  # seeds of variables are below it, those of tensors below a hundredth of it
 
 
@@ -224,3 +198,8 @@ def count_params(x: Any) -> int:
 def eval(x: Any) -> Any:
     """The value of a tensor or variable in the session."""
     return get_value(x)
+
+
+def backend() -> str:
+    """The name that Keras's programs ask for."""
+    return "tensorflow"

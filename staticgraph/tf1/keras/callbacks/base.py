@@ -8,8 +8,6 @@ from typing import Any
 from staticgraph.compiler.graph.checks.arguments import list_of
 from staticgraph.compiler.graph.errors import misuse, shown
 
-__all__ = ["BaseLogger", "Callback", "CallbackList", "History"]
-
 
 class Callback:
     """The base of callbacks: `fit`, `evaluate` and `predict` call the methods that a subclass defines.

@@ -10,8 +10,6 @@ from staticgraph.tf1.keras.callbacks.base import Callback
 if TYPE_CHECKING:  # a program that writes nothing does not wait for it
     from staticgraph.tf1.summary.points import PointWriter
 
-__all__ = ["Watch"]
-
 
 class Watch(Callback):
     """Writes the metrics of each batch and each epoch, so that they are seen at once.

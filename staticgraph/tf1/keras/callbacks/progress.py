@@ -8,8 +8,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.keras.callbacks.base import Callback
 from staticgraph.tf1.keras.utils.progress import Progbar
 
-__all__ = ["ProgbarLogger"]
-
 
 class ProgbarLogger(Callback):
     """A bar per epoch; `fit`, `evaluate` and `predict` make one where `verbose` asks for it.

@@ -14,8 +14,6 @@ from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.runtime.disk.atomic import writing
 from staticgraph.tf1.keras.callbacks.base import Callback
 
-__all__ = ["CSVLogger", "LambdaCallback", "RemoteMonitor", "TensorBoard"]
-
 
 class LambdaCallback(Callback):
     """A callback of functions that are given as arguments, such as `on_epoch_end=lambda epoch, logs: ...`."""

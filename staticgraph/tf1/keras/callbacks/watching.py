@@ -16,8 +16,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.keras import state
 from staticgraph.tf1.keras.callbacks.base import Callback
 
-__all__ = ["EarlyStopping", "LearningRateScheduler", "ModelCheckpoint", "ReduceLROnPlateau", "TerminateOnNaN"]
-
 
 class Best:
     """The best value of a metric up to now. `mode`: "min", "max", or "auto", which the name decides."""

@@ -6,8 +6,6 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.datasets.arrays import Split, read_npz, shuffled_split
 from staticgraph.tf1.keras.utils.download import get_file
 
-__all__ = ["load_data"]
-
 _ORIGIN = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/boston_housing.npz"
 _HASH = "f553886a1f8d56431e820c5b82552d9d95cfcb96d1e678153f8839538947dff5"
 

@@ -12,8 +12,6 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.datasets.arrays import Split, read_records
 from staticgraph.tf1.keras.utils.download import get_file
 
-__all__ = ["load_data"]
-
 _ORIGIN = "https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz"
 
 

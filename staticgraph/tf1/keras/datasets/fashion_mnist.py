@@ -8,8 +8,6 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.datasets.arrays import Split, read_idx
 from staticgraph.tf1.keras.utils.download import get_file
 
-__all__ = ["load_data"]
-
 _ORIGIN = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 _FILES = (
     "train-images-idx3-ubyte.gz",

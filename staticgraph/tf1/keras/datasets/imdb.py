@@ -15,8 +15,6 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.datasets.arrays import read_npz
 from staticgraph.tf1.keras.utils.download import get_file
 
-__all__ = ["get_word_index", "load_data"]
-
 _FOLDER = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 
 

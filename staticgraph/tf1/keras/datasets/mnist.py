@@ -6,8 +6,6 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.datasets.arrays import Split, read_npz
 from staticgraph.tf1.keras.utils.download import get_file
 
-__all__ = ["load_data"]
-
 _ORIGIN = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
 _HASH = "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1"
 

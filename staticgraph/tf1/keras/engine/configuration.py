@@ -7,7 +7,11 @@ from typing import Any
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.keras.engine.node import history
 from staticgraph.tf1.keras.engine.structure import leaves, single
-from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object
+from staticgraph.tf1.keras.serialization import (
+    deserialize_keras_object,
+    layers_by_name,
+    serialize_keras_object,
+)
 
 
 def network_config(model: Any) -> dict[str, Any]:
@@ -63,7 +67,7 @@ def network_from_config(cls: Any, config: dict[str, Any], custom_objects: Any = 
     calls: dict[str, list[Any]] = {}
     for data in config["layers"]:
         described = {"class_name": data["class_name"], "config": data["config"]}
-        layers[data["name"]] = deserialize_keras_object(described, LAYERS, custom_objects, "layer")
+        layers[data["name"]] = deserialize_keras_object(described, layers_by_name(), custom_objects, "layer")
         calls[data["name"]] = list(data["inbound_nodes"])
     while any(calls.values()):
         left = sum(map(len, calls.values()))

@@ -12,8 +12,6 @@ from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.node import Node
 from staticgraph.tf1.keras.settings import dtype_name
 
-__all__ = ["Input", "InputLayer"]
-
 
 class InputLayer(Layer):
     """A layer without inputs whose output is a placeholder, or `input_tensor`."""

@@ -26,8 +26,6 @@ from staticgraph.tf1.keras.engine.owned import attributes, own_attributes, varia
 from staticgraph.tf1.keras.engine.structure import leaves, mapped, of_shapes
 from staticgraph.tf1.keras.settings import dtype_name, floatx
 
-__all__ = ["Layer"]
-
 _OPTIONS = {
     "activity_regularizer",
     "autocast",
@@ -76,7 +74,6 @@ class Layer(Connections, base.Layer):
         super().__init__(
             trainable, name, activity_regularizer=regularizers.get(kwargs.get("activity_regularizer"))
         )
-        self._name = self._base_name
         self._dtype = dtype_name(dtype or kwargs.get("input_dtype")) if dtype else None
         self.dynamic = dynamic
         self.stateful = False
@@ -93,12 +90,11 @@ class Layer(Connections, base.Layer):
     @classmethod
     def _default_name(cls) -> str:
         name = snake_case(cls.__name__)
-        number = state.get_uid(name)
+        number = base.count_of_layers(name)
         return name if number == 1 else f"{name}_{number - 1}"
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self._name
+    def _numbered(self, word: str) -> str:
+        return word  # which has its number already
 
     # For subclasses
 

@@ -9,7 +9,11 @@ from staticgraph.tf1.keras.engine.input_layer import Input, InputLayer
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.model import Model
 from staticgraph.tf1.keras.engine.node import history
-from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object
+from staticgraph.tf1.keras.serialization import (
+    deserialize_keras_object,
+    layers_by_name,
+    serialize_keras_object,
+)
 
 
 class Sequential(Model):
@@ -140,7 +144,7 @@ class Sequential(Model):
         data = config if isinstance(config, dict) else {"layers": config}
         model = cls(name=data.get("name"))
         for layer in data["layers"]:
-            model.add(deserialize_keras_object(layer, LAYERS, custom_objects, "layer"))
+            model.add(deserialize_keras_object(layer, layers_by_name(), custom_objects, "layer"))
         if not model.is_graph and data.get("build_input_shape"):
             model.build(data["build_input_shape"])
         return model

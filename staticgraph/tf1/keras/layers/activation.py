@@ -15,8 +15,6 @@ from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.arguments import weight_options
 from staticgraph.tf1.keras.engine.layer import Layer
 
-__all__ = ["ELU", "LeakyReLU", "PReLU", "ReLU", "Softmax", "ThresholdedReLU"]
-
 
 class _Activation(Layer):
     """A function of each element whose options are attributes of the layer."""

@@ -13,8 +13,6 @@ from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.structure import listed
 
-__all__ = ["AdditiveAttention", "Attention"]
-
 _FAR = 1e9  # what is taken from the score of a value that does not count
 
 

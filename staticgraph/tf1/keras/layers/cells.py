@@ -19,8 +19,6 @@ from staticgraph.tf1.keras.engine.arguments import weight_options
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.structure import listed
 
-__all__ = ["AbstractRNNCell", "GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells"]
-
 
 class AbstractRNNCell(Layer):
     """One time step: `call(input, states)` gives the output and the new states.

@@ -16,24 +16,6 @@ from staticgraph.tf1.keras.engine.arguments import GLOROT, OF_WEIGHTS, OF_WINDOW
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
 
-__all__ = [
-    "Conv1D",
-    "Conv2D",
-    "Conv2DTranspose",
-    "Conv3D",
-    "Conv3DTranspose",
-    "Convolution1D",
-    "Convolution2D",
-    "Convolution2DTranspose",
-    "Convolution3D",
-    "Convolution3DTranspose",
-    "DepthwiseConv2D",
-    "SeparableConv1D",
-    "SeparableConv2D",
-    "SeparableConvolution1D",
-    "SeparableConvolution2D",
-]
-
 _SEPARABLE: dict[str, Any] = {
     f"{weight}_initializer": "glorot_uniform" for weight in ("depthwise", "pointwise")
 } | {"bias_initializer": "zeros"}

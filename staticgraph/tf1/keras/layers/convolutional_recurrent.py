@@ -18,8 +18,6 @@ from staticgraph.tf1.keras.layers.cells import LSTMCell
 from staticgraph.tf1.keras.layers.recurrent import _Named
 from staticgraph.tf1.keras.settings import checked_format
 
-__all__ = ["ConvLSTM2D"]
-
 
 class ConvLSTM2DCell(LSTMCell):
     """A long short-term memory whose products are convolutions: that of the state keeps its size."""

@@ -33,23 +33,6 @@ from staticgraph.tf1.keras.settings import checked_format
 # So many operations more TensorFlow makes to take the size of a batch into a new shape.
 _SIZE_TAKEN = 6
 
-__all__ = [
-    "Activation",
-    "ActivityRegularization",
-    "Dense",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "Lambda",
-    "Masking",
-    "Permute",
-    "RepeatVector",
-    "Reshape",
-    "SpatialDropout1D",
-    "SpatialDropout2D",
-    "SpatialDropout3D",
-]
-
 
 class Dense(core.Dense, Layer):
     """`activation(inputs @ kernel + bias)` along the last axis.

@@ -26,8 +26,6 @@ from staticgraph.tf1.keras.engine.arguments import OF_WEIGHTS, OF_WINDOWS, weigh
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
 
-__all__ = ["LocallyConnected1D", "LocallyConnected2D"]
-
 
 class _LocallyConnected(Layer):
     """A convolution over `rank` axes with a kernel for each place of the output."""

@@ -17,25 +17,6 @@ from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.structure import leaves
 
-__all__ = [
-    "Add",
-    "Average",
-    "Concatenate",
-    "Dot",
-    "Maximum",
-    "Minimum",
-    "Multiply",
-    "Subtract",
-    "add",
-    "average",
-    "concatenate",
-    "dot",
-    "maximum",
-    "minimum",
-    "multiply",
-    "subtract",
-]
-
 
 class _Merge(Layer):
     """A function of several tensors of shapes that broadcast; those of fewer axes get more."""

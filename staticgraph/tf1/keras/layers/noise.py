@@ -14,8 +14,6 @@ from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.backend.values import random_normal, random_uniform
 from staticgraph.tf1.keras.engine.layer import Layer
 
-__all__ = ["AlphaDropout", "GaussianDropout", "GaussianNoise"]
-
 # Where the scaled exponential unit saturates: minus its scale times its alpha.
 _SATURATION = -1.0507009873554805 * 1.6732632423543772
 

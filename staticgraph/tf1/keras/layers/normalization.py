@@ -22,8 +22,6 @@ from staticgraph.tf1.keras.engine.arguments import resolved, weight_options
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.train.moving_averages import assign_moving_average
 
-__all__ = ["BatchNormalization", "LayerNormalization"]
-
 _INITIALIZERS: dict[str, Any] = {
     "beta_initializer": "zeros",
     "gamma_initializer": "ones",

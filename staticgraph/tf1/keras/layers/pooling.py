@@ -14,33 +14,6 @@ from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
 
-__all__ = [
-    "AveragePooling1D",
-    "AveragePooling2D",
-    "AveragePooling3D",
-    "AvgPool1D",
-    "AvgPool2D",
-    "AvgPool3D",
-    "GlobalAveragePooling1D",
-    "GlobalAveragePooling2D",
-    "GlobalAveragePooling3D",
-    "GlobalAvgPool1D",
-    "GlobalAvgPool2D",
-    "GlobalAvgPool3D",
-    "GlobalMaxPool1D",
-    "GlobalMaxPool2D",
-    "GlobalMaxPool3D",
-    "GlobalMaxPooling1D",
-    "GlobalMaxPooling2D",
-    "GlobalMaxPooling3D",
-    "MaxPool1D",
-    "MaxPool2D",
-    "MaxPool3D",
-    "MaxPooling1D",
-    "MaxPooling2D",
-    "MaxPooling3D",
-]
-
 
 class _Pooling(pooling.Pooling, Layer):
     """Windows over axes of space, `strides` apart; by default they do not overlap."""

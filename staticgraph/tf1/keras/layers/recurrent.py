@@ -26,9 +26,11 @@ from staticgraph.tf1.keras.layers.cells import (
     initial_state,
 )
 from staticgraph.tf1.keras.layers.recurrent_counts import layer_operations
-from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object
-
-__all__ = ["CuDNNGRU", "CuDNNLSTM", "GRU", "LSTM", "RNN", "SimpleRNN"]
+from staticgraph.tf1.keras.serialization import (
+    deserialize_keras_object,
+    layers_by_name,
+    serialize_keras_object,
+)
 
 FLAGS = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "time_major")
 
@@ -197,11 +199,11 @@ class RNN(Layer):
         described = arguments.pop("cell")
         if described["class_name"] == "StackedRNNCells":
             described = [
-                deserialize_keras_object(c, LAYERS, custom_objects, "cell")
+                deserialize_keras_object(c, layers_by_name(), custom_objects, "cell")
                 for c in described["config"]["cells"]
             ]
             return cls(described, **arguments)
-        return cls(deserialize_keras_object(described, LAYERS, custom_objects, "cell"), **arguments)
+        return cls(deserialize_keras_object(described, layers_by_name(), custom_objects, "cell"), **arguments)
 
 
 def _sizes(size: Any) -> list[int]:

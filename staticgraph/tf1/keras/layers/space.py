@@ -12,18 +12,6 @@ from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
 
-__all__ = [
-    "Cropping1D",
-    "Cropping2D",
-    "Cropping3D",
-    "UpSampling1D",
-    "UpSampling2D",
-    "UpSampling3D",
-    "ZeroPadding1D",
-    "ZeroPadding2D",
-    "ZeroPadding3D",
-]
-
 
 class _Spatial(Layer):
     """A layer that treats `rank` axes of space; `attribute` is the name of its argument."""

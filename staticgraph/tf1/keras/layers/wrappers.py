@@ -12,9 +12,11 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.structure import leaves, listed, single
-from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object
-
-__all__ = ["Bidirectional", "TimeDistributed", "Wrapper"]
+from staticgraph.tf1.keras.serialization import (
+    deserialize_keras_object,
+    layers_by_name,
+    serialize_keras_object,
+)
 
 
 class Wrapper(Layer):
@@ -32,7 +34,7 @@ class Wrapper(Layer):
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
         arguments = dict(config)
-        layer = deserialize_keras_object(arguments.pop("layer"), LAYERS, custom_objects, "layer")
+        layer = deserialize_keras_object(arguments.pop("layer"), layers_by_name(), custom_objects, "layer")
         return cls(layer, **arguments)
 
 

@@ -24,8 +24,6 @@ from staticgraph.tf1.keras.function_classes import function_class
 from staticgraph.tf1.keras.losses import same_rank
 from staticgraph.tf1.keras.weighting import fitting
 
-__all__ = ["Mean", "MeanTensor", "Metric", "Sum"]
-
 
 class Metric(Layer):
     """A value over many batches. A subclass makes variables with `add_weight`, changes them in

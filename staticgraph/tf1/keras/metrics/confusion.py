@@ -28,18 +28,6 @@ from staticgraph.tf1.metrics.confusion import (
     share,
 )
 
-__all__ = [
-    "AUC",
-    "FalseNegatives",
-    "FalsePositives",
-    "Precision",
-    "Recall",
-    "SensitivityAtSpecificity",
-    "SpecificityAtSensitivity",
-    "TrueNegatives",
-    "TruePositives",
-]
-
 
 def _thresholds(given: Any, default: float = 0.5) -> list[float]:
     values = [default] if given is None else list(np.reshape(given, -1))

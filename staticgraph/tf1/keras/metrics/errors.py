@@ -16,8 +16,6 @@ from staticgraph.tf1.keras.losses import same_rank
 from staticgraph.tf1.keras.metrics.base import Mean, Metric
 from staticgraph.tf1.metrics.confusion import mean_overlap
 
-__all__ = ["MeanIoU", "MeanRelativeError", "RootMeanSquaredError"]
-
 
 class RootMeanSquaredError(Mean):
     """The square root of the mean squared error."""

@@ -9,19 +9,6 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.keras import backend as K
 
-__all__ = [
-    "ACC",
-    "acc",
-    "accuracy",
-    "binary_accuracy",
-    "categorical_accuracy",
-    "cosine",
-    "cosine_proximity",
-    "sparse_categorical_accuracy",
-    "sparse_top_k_categorical_accuracy",
-    "top_k_categorical_accuracy",
-]
-
 
 def accuracy(y_true: Any, y_pred: Any) -> Tensor:
     """Return 1 for each prediction that equals its target, else 0."""

@@ -16,8 +16,6 @@ from staticgraph.tf1.keras.optimizers.base import Hyper, Optimizer
 from staticgraph.tf1.keras.settings import epsilon as default_epsilon
 from staticgraph.train.optimizers import rules
 
-__all__ = ["Adadelta", "Adagrad", "Adam", "Adamax", "Ftrl", "Nadam", "RMSprop", "SGD"]
-
 
 class SGD(Optimizer):
     """`variable -= rate * gradient`, or with `momentum`, a moving sum of such steps.

@@ -26,8 +26,6 @@ from staticgraph.tf1.keras.optimizers.schedules import deserialize as deserializ
 from staticgraph.train.optimizers.optimizer import exchanged, statistics_of
 from staticgraph.train.optimizers.rules import Rule
 
-__all__ = ["Optimizer"]
-
 _OLD_NAMES = {"lr": "learning_rate"}
 _OPTIONS = {"clipnorm", "clipvalue", "lr", "decay"}
 

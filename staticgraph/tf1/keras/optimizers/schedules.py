@@ -13,16 +13,6 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
 from staticgraph.train import schedules
 
-__all__ = [
-    "ExponentialDecay",
-    "InverseTimeDecay",
-    "LearningRateSchedule",
-    "PiecewiseConstantDecay",
-    "PolynomialDecay",
-    "deserialize",
-    "serialize",
-]
-
 
 class LearningRateSchedule:
     """A function from the number of steps to a learning rate. A subclass defines `__call__`."""

@@ -13,15 +13,6 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.settings import checked_format
 from staticgraph.tf1.keras.utils.sequence import Sequence
 
-__all__ = [
-    "ImageDataGenerator",
-    "Iterator",
-    "NumpyArrayIterator",
-    "apply_affine_transform",
-    "apply_channel_shift",
-    "img_to_array",
-]
-
 
 def img_to_array(img: Any, data_format: str | None = None, dtype: Any = "float32") -> np.ndarray:
     """An image as an array of three axes, [height, width, channels]; a grey one gets an axis of one."""

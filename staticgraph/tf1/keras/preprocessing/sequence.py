@@ -13,8 +13,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.utils.sequence import Sequence
 
-__all__ = ["TimeseriesGenerator", "make_sampling_table", "pad_sequences", "skipgrams"]
-
 
 def pad_sequences(
     sequences: Any,

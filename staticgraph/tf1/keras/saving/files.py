@@ -24,7 +24,11 @@ from staticgraph.runtime.files.attributes import check, dump, parse
 from staticgraph.runtime.files.checkpoint import checkpoint_file
 from staticgraph.tf1.keras import losses, metrics, optimizers, state
 from staticgraph.tf1.keras.saving import hdf5
-from staticgraph.tf1.keras.serialization import LAYERS, deserialize_keras_object, serialize_keras_object
+from staticgraph.tf1.keras.serialization import (
+    deserialize_keras_object,
+    layers_by_name,
+    serialize_keras_object,
+)
 
 _WEIGHTS, _MODEL, _OPTIMIZER = "weights.safetensors", "model.json", "optimizer.safetensors"
 _MODEL_KIND, _WEIGHTS_KIND = "keras model", "keras weights"
@@ -75,7 +79,7 @@ def from_config(config: Any, custom_objects: Any = None) -> Any:
 
 def _described(config: Any, custom_objects: Any) -> Any:
     described = {"class_name": config["class_name"], "config": config["config"]}
-    return deserialize_keras_object(described, LAYERS, custom_objects, "layer")
+    return deserialize_keras_object(described, layers_by_name(), custom_objects, "layer")
 
 
 # Weights

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["normalize", "to_categorical"]
-
 
 def to_categorical(y: Any, num_classes: int | None = None, dtype: Any = "float32") -> np.ndarray:
     """Numbers of classes as rows with a one at the class.

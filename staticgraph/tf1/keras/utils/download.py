@@ -13,8 +13,6 @@ from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.runtime.disk.atomic import write_file
 
-__all__ = ["get_file"]
-
 _CHUNK = 1 << 20
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:  # a program that draws nothing does not wait for them
 
     from staticgraph.draw.picture import Picture
 
-__all__ = ["model_to_dot", "plot_model"]
-
 
 def model_to_dot(
     model: Any,

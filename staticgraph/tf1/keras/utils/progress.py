@@ -10,8 +10,6 @@ from typing import Any
 
 from staticgraph.runtime.reports.compile_log import overwrites
 
-__all__ = ["Progbar"]
-
 
 def is_screen() -> bool:
     """Return True if a line on standard output can be drawn over itself."""

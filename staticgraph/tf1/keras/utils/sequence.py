@@ -7,8 +7,6 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["Sequence"]
-
 
 class Sequence:
     """Batches by number. A subclass defines `__getitem__(index)`, which gives (x, y) or (x, y, weights), and

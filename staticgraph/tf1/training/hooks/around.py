@@ -10,8 +10,6 @@ from staticgraph.compiler.graph.errors import OutOfRangeError
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.training.hooks.run_hook import SessionRunArgs, SessionRunContext, SessionRunHook
 
-__all__ = ["FeedFnHook", "FinalOpsHook"]
-
 
 class FeedFnHook(SessionRunHook):
     """Adds `feed_fn()`, a feed_dict, to every run."""

@@ -21,8 +21,6 @@ from staticgraph.tf1.training.hooks.run_hook import (
 )
 from staticgraph.tf1.training.hooks.timer import SecondOrStepTimer
 
-__all__ = ["CheckpointSaverHook", "CheckpointSaverListener"]
-
 
 class CheckpointSaverListener:
     """A base class of what is told by a `CheckpointSaverHook`; each method does nothing."""

@@ -18,8 +18,6 @@ from staticgraph.tf1.training.hooks.run_hook import (
 from staticgraph.tf1.training.hooks.timer import SecondOrStepTimer
 from staticgraph.tf1.training.hooks.watching import fetched
 
-__all__ = ["WatchHook"]
-
 
 class WatchHook(SessionRunHook):
     """Writes values of tensors at the global step, and the graph, so that they are seen at once.

@@ -18,8 +18,6 @@ from staticgraph.tf1.training.hooks.run_hook import (
 )
 from staticgraph.tf1.training.hooks.timer import SecondOrStepTimer
 
-__all__ = ["ProfilerHook"]
-
 
 class ProfilerHook(SessionRunHook):
     """Writes what a run reports of itself, every `save_steps` steps or `save_secs` seconds.

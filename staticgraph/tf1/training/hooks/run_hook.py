@@ -10,8 +10,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.training.coordinator import Coordinator
 from staticgraph.train.step_count import get_global_step
 
-__all__ = ["SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues"]
-
 
 class SessionRunArgs(NamedTuple):
     """Additions of a hook to a run.

@@ -16,8 +16,6 @@ from staticgraph.tf1.training.hooks.run_hook import (
     require_global_step,
 )
 
-__all__ = ["GlobalStepWaiterHook", "StopAtStepHook"]
-
 _PAUSE = 0.5  # seconds until the global step is looked at again
 _LOG_EVERY = 1000  # steps
 

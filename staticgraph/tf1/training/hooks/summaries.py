@@ -17,8 +17,6 @@ from staticgraph.tf1.training.hooks.run_hook import (
 )
 from staticgraph.tf1.training.hooks.timer import SecondOrStepTimer
 
-__all__ = ["StepCounterHook", "SummarySaverHook"]
-
 _MOST_WARNINGS = 5
 
 

@@ -6,8 +6,6 @@ import time
 
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["SecondOrStepTimer"]
-
 
 class SecondOrStepTimer:
     """Triggers at the first step, and `every_secs` seconds or `every_steps` steps after it last did.

@@ -18,8 +18,6 @@ from staticgraph.tf1.training.hooks.run_hook import (
 )
 from staticgraph.tf1.training.hooks.timer import SecondOrStepTimer
 
-__all__ = ["LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook"]
-
 
 class LoggingTensorHook(SessionRunHook):
     """Logs values of tensors at the level INFO, as `loss = 0.5, step = 100 (0.250 sec)`.

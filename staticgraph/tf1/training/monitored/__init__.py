@@ -1,10 +1,17 @@
 """Sessions that initialise themselves, call hooks, run threads and survive a loss."""
 
-from staticgraph.compiler.support.lazy_names import export_names
-from staticgraph.tf1.training.monitored.creators import *
-from staticgraph.tf1.training.monitored.scaffold import *
-from staticgraph.tf1.training.monitored.session import *
-from staticgraph.tf1.training.monitored.session_manager import *
-from staticgraph.tf1.training.monitored.training import *
+from staticgraph.compiler.support.lazy_names import lazy_names
 
-export_names(__name__)
+# Type checkers read `__init__.pyi`.
+lazy_names(
+    __name__,
+    {
+        "staticgraph.tf1.training.monitored.creators": (
+            "ChiefSessionCreator SessionCreator WorkerSessionCreator"
+        ),
+        "staticgraph.tf1.training.monitored.scaffold": "Scaffold",
+        "staticgraph.tf1.training.monitored.session": "MonitoredSession SingularMonitoredSession",
+        "staticgraph.tf1.training.monitored.session_manager": "SessionManager",
+        "staticgraph.tf1.training.monitored.training": "MonitoredTrainingSession",
+    },
+)

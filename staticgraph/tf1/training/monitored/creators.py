@@ -10,8 +10,6 @@ from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.tf1.training.monitored.scaffold import Scaffold
 from staticgraph.tf1.training.monitored.session_manager import SessionManager
 
-__all__ = ["ChiefSessionCreator", "SessionCreator", "WorkerSessionCreator"]
-
 
 class SessionCreator(ABC):
     """Makes sessions for `MonitoredSession`."""

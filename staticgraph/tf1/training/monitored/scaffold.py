@@ -20,8 +20,6 @@ from staticgraph.state.variable_lists import (
 )
 from staticgraph.tf1.summary import merge_all
 
-__all__ = ["Scaffold"]
-
 
 class Scaffold:
     """Parts that a session needs before it can train: to initialise, to check, to summarise and to save.

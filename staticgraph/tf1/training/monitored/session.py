@@ -23,8 +23,6 @@ from staticgraph.tf1.training.monitored.layers import (
 from staticgraph.tf1.training.monitored.scaffold import Scaffold
 from staticgraph.tf1.training.queue_runner import start_queue_runners
 
-__all__ = ["MonitoredSession", "SingularMonitoredSession"]
-
 
 class StepContext:
     """Argument of the step function of `run_step_fn`: the session, and ways to run hooks and to stop."""

@@ -15,8 +15,6 @@ from staticgraph.formats.tf.checkpoints.checkpoint_state import CheckpointState,
 from staticgraph.formats.tf.log import log
 from staticgraph.runtime.session import Session
 
-__all__ = ["SessionManager"]
-
 
 class SessionManager:
     """Opens sessions and makes them ready to train.

@@ -13,8 +13,6 @@ from staticgraph.tf1.training.monitored.creators import ChiefSessionCreator, Wor
 from staticgraph.tf1.training.monitored.scaffold import Scaffold
 from staticgraph.tf1.training.monitored.session import MonitoredSession
 
-__all__ = ["MonitoredTrainingSession"]
-
 _USE_DEFAULT: Final[Any] = object()
 
 

@@ -11,16 +11,6 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = [
-    "assert_or_get_global_step",
-    "assign_from_values",
-    "assign_from_values_fn",
-    "filter_variables",
-    "get_variable_full_name",
-    "global_variable",
-    "zero_initializer",
-]
-
 
 def assign_from_values(var_names_to_values: Mapping[str, Any]) -> tuple[Any, dict[Any, Any]]:
     """Return an operation that assigns variables, and the feeds that it needs.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["ops_used_by_graph_def"]
-
 
 def ops_used_by_graph_def(graph_def: Any) -> set[str]:
     """The types of the operations that a graph needs, those in the functions that it calls included.

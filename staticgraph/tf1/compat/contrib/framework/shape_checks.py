@@ -10,17 +10,6 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = [
-    "assert_scalar_int",
-    "get_graph_from_inputs",
-    "get_name_scope",
-    "get_placeholders",
-    "reduce_sum_n",
-    "remove_squeezable_dimensions",
-    "with_same_shape",
-    "with_shape",
-]
-
 
 def with_shape(expected_shape: Any, tensor: Any) -> Any:
     """Check the shape of a tensor, at once if it is known, else in each run.

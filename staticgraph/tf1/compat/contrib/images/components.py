@@ -8,8 +8,6 @@ import staticgraph as sg
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["connected_components"]
-
 
 def connected_components(images: Any) -> sg.Tensor:
     """Number the areas of pixels that touch along an edge and have the same value, which is not zero.

@@ -13,17 +13,6 @@ from staticgraph.building.sizes import size_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.contrib.images.sampling import bilinear, nearest
 
-__all__ = [
-    "angles_to_projective_transforms",
-    "compose_transforms",
-    "flat_transforms_to_matrices",
-    "matrices_to_flat_transforms",
-    "rotate",
-    "transform",
-    "translate",
-    "translations_to_projective_transforms",
-]
-
 
 def transform(
     images: Any,

@@ -10,8 +10,6 @@ import staticgraph as sg
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["dense_image_warp", "interpolate_spline", "sparse_image_warp"]
-
 _LEAST = 1e-10  # of squared distances in a logarithm or a root
 
 

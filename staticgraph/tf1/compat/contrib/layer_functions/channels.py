@@ -11,13 +11,6 @@ from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
 from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs
 from staticgraph.tf1.compat.contrib.layers import channel_order, opened_layer
 
-__all__ = [
-    "dense_to_sparse",
-    "maxout",
-    "scale_gradient",
-    "spatial_softmax",
-]
-
 
 @add_arg_scope
 def maxout(inputs: Any, num_units: int, axis: int = -1, scope: Any = None) -> Any:

@@ -11,8 +11,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
 from staticgraph.tf1.compat.contrib.layers import channel_order, weighted
 
-__all__ = ["conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "convolution"]
-
 
 def _convolution(name: str, doc: str, kind: Callable[..., Any]) -> Callable[..., Any]:
     """Return the layer that convolves as `kind` does, with biases and an activation."""

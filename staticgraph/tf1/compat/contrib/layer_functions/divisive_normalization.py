@@ -8,8 +8,6 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.layer import known_size
 
-__all__ = ["GDN", "gdn"]
-
 
 class GDN(sg.layers.Layer):
     """Divide each channel by a norm over all: `x[i] / sqrt(beta[i] + sum(gamma[j, i] * x[j] ** 2))`.
@@ -54,7 +52,7 @@ class GDN(sg.layers.Layer):
 
     def build(self, input_shape: Any) -> None:
         axis = -1 if self.data_format == "channels_last" else 1
-        channels = known_size(sg.TensorShape(input_shape), axis, self.name)
+        channels = known_size(sg.TensorShape(input_shape), axis, self.label)
         pedestal = self._offset**2
 
         def root(value: Any) -> Any:

@@ -8,8 +8,6 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.contrib.layers import opened_layer
 
-__all__ = ["bow_encoder", "embed_sequence", "embedding_lookup_unique", "safe_embedding_lookup_sparse"]
-
 
 def embed_sequence(
     ids: Any,

@@ -16,8 +16,6 @@ from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
 from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs
 from staticgraph.tf1.compat.contrib.layers import opened_layer
 
-__all__ = ["group_norm", "instance_norm"]
-
 
 @add_arg_scope
 def instance_norm(

@@ -11,8 +11,6 @@ from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
 from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs, n_positive_integers
 from staticgraph.tf1.compat.contrib.layers import channel_order
 
-__all__ = ["avg_pool2d", "avg_pool3d", "max_pool2d", "max_pool3d", "pool"]
-
 
 def _pooling(
     name: str, default: str, doc: str, kind: Callable[..., Any], channels_last: str = "NHWC"

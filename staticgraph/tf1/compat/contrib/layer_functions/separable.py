@@ -9,8 +9,6 @@ from staticgraph.layers.spatial import data_format_of, per_axis
 from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
 from staticgraph.tf1.compat.contrib.layers import channel_order, weighted
 
-__all__ = ["separable_conv2d"]
-
 
 @add_arg_scope
 def separable_conv2d(

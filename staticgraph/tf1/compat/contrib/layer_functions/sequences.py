@@ -12,8 +12,6 @@ from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
 from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs
 from staticgraph.tf1.compat.contrib.layers import weighted
 
-__all__ = ["conv2d_in_plane", "convolution2d_in_plane", "images_to_sequence", "sequence_to_images"]
-
 
 @add_arg_scope
 def convolution2d_in_plane(

@@ -9,10 +9,12 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 
 # fmt: off
-__all__ = [
-    "CLUSTERS_VAR_NAME", "COSINE_DISTANCE", "KMC2_INIT", "KMEANS_PLUS_PLUS_INIT", "KMeans", "RANDOM_INIT",
-    "SQUARED_EUCLIDEAN_DISTANCE",
-]
+
+
+
+
+
+
 # fmt: on
 
 SQUARED_EUCLIDEAN_DISTANCE = "squared_euclidean"

@@ -11,8 +11,6 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.contrib.learn import clustering
 
-__all__ = ["KMeansClustering"]
-
 _DEFAULT_SIGNATURE = "serving_default"
 
 

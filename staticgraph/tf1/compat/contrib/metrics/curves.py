@@ -10,17 +10,6 @@ from staticgraph.tf1.metrics.confusion import evenly
 from staticgraph.tf1.metrics.streaming import Metric, Name, metric, streamed
 from staticgraph.tf1.metrics.thresholds import around, counts_at, require_share
 
-__all__ = [
-    "f1_score",
-    "precision_at_recall",
-    "recall_at_precision",
-    "streaming_curve_points",
-    "streaming_false_negative_rate",
-    "streaming_false_negative_rate_at_thresholds",
-    "streaming_false_positive_rate",
-    "streaming_false_positive_rate_at_thresholds",
-]
-
 _LEAST = 1e-7  # is added to what is divided by
 _CELLS = ("true_positives", "false_positives", "false_negatives")
 

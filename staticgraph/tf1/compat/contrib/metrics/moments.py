@@ -17,8 +17,6 @@ from staticgraph.tf1.metrics.streaming import (
     streamed,
 )
 
-__all__ = ["cohen_kappa", "count", "streaming_covariance", "streaming_pearson_correlation"]
-
 
 @metric
 def count(values: Any, weights: Any = None, name: Name = None) -> Metric:

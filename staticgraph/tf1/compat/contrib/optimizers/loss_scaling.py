@@ -8,13 +8,6 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = [
-    "ExponentialUpdateLossScaleManager",
-    "FixedLossScaleManager",
-    "LossScaleManager",
-    "LossScaleOptimizer",
-]
-
 
 class LossScaleManager:
     """Base of the rules for the scale of a loss."""

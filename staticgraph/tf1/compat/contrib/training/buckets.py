@@ -10,8 +10,6 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.training.input_batches import BatchInputs
 
-__all__ = ["bucket", "bucket_by_sequence_length"]
-
 _ENDS = (sg.errors.OutOfRangeError, sg.errors.CancelledError)
 
 

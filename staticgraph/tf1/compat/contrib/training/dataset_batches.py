@@ -9,13 +9,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.data import experimental
 from staticgraph.tf1.data.dataset import Dataset
 
-__all__ = [
-    "batch_and_drop_remainder",
-    "padded_batch_and_drop_remainder",
-    "sliding_window_batch",
-    "sloppy_interleave",
-]
-
 Transformation = Callable[[Dataset], Dataset]
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["GreedyLoadBalancingStrategy", "RandomStrategy", "byte_size_load_fn"]
-
 
 class RandomStrategy:
     """Choose a task by a hash of the operation's name: the same in each run.

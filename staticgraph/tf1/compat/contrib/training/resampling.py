@@ -8,8 +8,6 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.train.moving_averages import assign_moving_average
 
-__all__ = ["resample_at_rate", "weighted_resample"]
-
 
 def resample_at_rate(
     inputs: Sequence[Any],

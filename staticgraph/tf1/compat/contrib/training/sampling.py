@@ -8,8 +8,6 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["rejection_sample", "stratified_sample"]
-
 _TOLERANCE = 1e-6  # of a sum of probabilities
 _FIRST_COUNT = 10  # examples of each class that are taken as seen, until the data tell more
 

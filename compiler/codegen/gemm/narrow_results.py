@@ -1,16 +1,35 @@
-"""The micro-kernel of few rows or columns: both operands run along the sum in memory, and so do the vectors.
+"""Micro-kernels of narrow results, whose few columns would leave most of a vector along them empty.
 
-Each element of the tile has a vector of partial sums, which are added up at the end. Nothing is packed here:
-a matrix times a vector reads the matrix once, so turning it around first would double the work. Where b is
-small and a has many rows, transpose_b.py does turn it around.
+dot_sums    vectors along the sum, for few rows or columns of which both operands run along the sum in memory
+row_sums    vectors along the rows, for few columns where rows of a are neighbours: gradients of weights
+
+In `dot_sums`, each element of the tile has a vector of partial sums, which are added up at the end. Nothing
+is packed: a matrix times a vector reads the matrix once, so turning it around first would double the work.
+Where b is small and a has many rows, `transpose.py` does turn it around. In `row_sums`, a step of the sum
+multiplies vectors of a with single elements of b. The finished sums are turned around in registers, and the
+epilogue sees vectors along the columns, as ever.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from staticgraph.compiler.codegen.gemm.micro_kernel import column_sums
 from staticgraph.compiler.codegen.gemm.register_tile import Stream, Tile
-from staticgraph.compiler.codegen.gemm.tiles import PanelRun, TilePiece, Tiling, balanced, panels, piece_width
+from staticgraph.compiler.codegen.gemm.tiles import (
+    PanelRun,
+    TilePiece,
+    TileRun,
+    Tiling,
+    balanced,
+    panels,
+    piece_width,
+    row_products,
+)
+from staticgraph.compiler.codegen.gemm.transpose import transpose
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.text import memory_type, suffix, vector
+from staticgraph.compiler.kernel.contraction import Contraction
 
 MOST_ROWS = 6  # with more, packing b pays
 
@@ -91,3 +110,50 @@ def _column_vector(w: GemmWriter, tile: Tile, vectors: list[str]) -> str:
             return total
         result = w.value(f"insertelement {kind} {result}, {element} {total}, i64 {c}")
     return result
+
+
+_TURNING = 5  # to turn a vector of sums around, in multiply-adds
+_PAYS = 0.92  # of the multiply-adds along the columns
+_ACCUMULATORS = 12  # hide the latency of multiply-adds
+_MANY = 8  # tiles of rows
+_OPEN_DEPTH = 2  # times the estimate of an open sum: a longer one gains more than a shorter one loses
+
+
+def rows_pay(c: Contraction, lanes: int, registers: int) -> bool:
+    """True if vectors along the rows leave so few lanes empty that they pay off."""
+    vectors, columns = -(-c.row_count // lanes), c.column_count
+    depth = c.depth * (_OPEN_DEPTH if c.open_sum else 1)
+    work = vectors * (columns * depth + _TURNING * lanes)
+    return columns <= registers - 3 and work <= _PAYS * c.row_count * row_products(columns, lanes) * depth
+
+
+def row_tiling(rows: int, columns: int, lanes: int, registers: int) -> Tiling:
+    """Tiles of all columns and one vector of rows, or of several where that leaves enough of them."""
+    most = max(1, min((registers - 2) // (columns + 1), -(-_ACCUMULATORS // columns)))
+    size = lanes * max(1, min(most, rows // (_MANY * lanes)))
+    whole, rest = divmod(rows, size)
+    runs = (TileRun(0, size, whole), TileRun(whole * size, rest, 1))
+    return Tiling(tuple(r for r in runs if r.size and r.count), panels(columns, lanes, -(-columns // lanes)))
+
+
+def row_sums(w: GemmWriter, tile: Tile) -> list[str]:
+    """The finished sums of the tile, in vectors along the columns."""
+    rows, lanes = tile.rows, tile.lanes
+    groups = tuple(TilePiece(start, lanes, min(lanes, rows - start)) for start in range(0, rows, lanes))
+    turned = replace(
+        tile,
+        rows=tile.columns,
+        pieces=groups,
+        a=Stream(tile.b.dtype, tile.b.lane, 0, tile.b.k),
+        b=Stream(tile.a.dtype, 0, tile.a.row, tile.a.k),
+    )
+    sums = dict(zip(turned.places, column_sums(w, turned, "%b", "%a"), strict=True))
+    found: dict[tuple[int, int], str] = {}
+    for g, group in enumerate(groups):
+        for j, piece in enumerate(tile.pieces):
+            square = ["zeroinitializer"] * lanes
+            for c in range(piece.known):
+                square[c] = sums[piece.start + c, g]
+            for r, row in enumerate(transpose(w, square, tile.dtype)[: group.known]):
+                found[group.start + r, j] = w.lanes(row, tile.dtype, lanes, 0, piece.width)
+    return [found[place] for place in tile.places]

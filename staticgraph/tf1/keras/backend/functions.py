@@ -13,8 +13,6 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state.state_ops import assign
 from staticgraph.tf1.keras.state import get_session
 
-__all__ = ["Function", "function"]
-
 _OPTIONS = {"fetches", "feed_dict", "options", "run_metadata"}
 
 
