@@ -63,11 +63,15 @@ def region_of(
         match work[number]:
             case Launch(args=args) as launch, abi.KernelCode() as kernel:
                 shared = abi.BufferRef(SHARED, schedule.offsets.get(number, 0))
-                entry = time_entry(times, launch, kernel.phases[phase].most)
+                made = kernel.phases[phase]
+                entry = time_entry(times, launch, made.most)
                 commits = any(ref.slot in variables for ref in launch.writes)
-                buffers = tuple(map(ref_of, args))
-                sizes: tuple[AnySize, ...] = (*kernel.sizes, *kernel.phases[phase].numbers)
-                return abi.KernelCall(kernel.phases[phase], buffers, shared, entry, commits, sizes)
+                buffers, sizes = tuple(map(ref_of, args)), kernel.sizes
+                if made.takes is not None:
+                    count = len(buffers)
+                    sizes = tuple(sizes[k - count] for k in made.takes if k >= count)
+                    buffers = tuple(buffers[k] for k in made.takes if k < count)
+                return abi.KernelCall(made, buffers, shared, entry, commits, (*sizes, *made.numbers))
             case Copy(target, source, size) as copy, _:
                 commits = target.slot in variables
                 return abi.CopyCall(ref_of(target), ref_of(source), size, time_entry(times, copy), commits)

@@ -171,6 +171,11 @@ class OpenRun:
                 return program
         return None
 
+    @property
+    def failure(self) -> Exception | None:
+        """The error that the search for a program met, if it found none: of the compiler, or of a user."""
+        return self.among.specializer(self.fixed).failure
+
     def why(self, why: Reason) -> Reason:
         """Return why no program is good for this run, from the reason why none for its sizes alone is."""
         feeds = self.among.feeds

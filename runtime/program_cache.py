@@ -146,7 +146,7 @@ class ProgramCache:
                 case Step() as step:
                     program = self.compiler.compile(step, statics, self.fetches, why, started)
                     self._keep(signature, program)
-                    self._warn(why)
+                    self._warn(why, None if run is None else run.failure)
                 case NeedsFeeds(feeds):
                     self.know(feeds)
                 case NeedsTypes(variables):
@@ -191,9 +191,11 @@ class ProgramCache:
             return self._open_programs().run(signature, dict(zip(self.static, static.values(), strict=True)))
         return None
 
-    def _warn(self, why: Reason) -> None:
+    def _warn(self, why: Reason, failure: Exception | None = None) -> None:
         if self._warner is not None:
             self._warner(why)
+            if failure is not None:
+                self._warner.failed(failure)
 
     def _keep(self, signature: CallSignature, program: Executable) -> Executable:
         self._programs[signature] = program

@@ -187,12 +187,13 @@ _MOST_QUESTIONS = 256  # that are remembered
 class _Question:
     """Open question at which a search ended for these shapes, and the guards of the runs that meet it.
 
-    `undecided`: None if it ended for another reason, such as an error of the user's.
+    `undecided`: None if it ended for another reason, such as an error of the user's, which is `error`.
     """
 
     at: OpenShapes
     guards: tuple[Guard, ...]
     undecided: Undecided | None
+    error: Exception | None = None
 
 
 class Specializer:
@@ -201,11 +202,14 @@ class Specializer:
     Attributes:
         closing: Why sizes are known in programs, as text and as it was raised, in the order in which it was
             found.
+        failure: The error that the last search met, if it found nothing. If the step for the sizes at hand
+            does not have it, it is one of the compiler.
     """
 
     def __init__(self) -> None:
         self._questions: list[_Question] = []
         self.closing: dict[str, Exception] = {}
+        self.failure: Exception | None = None
 
     @property
     def questions(self) -> list[str]:
@@ -230,7 +234,7 @@ class Specializer:
         Returns:
             None if no size can be open: then the step is to be compiled for `shapes`.
         """
-        at = start
+        at, self.failure = start, None
         while at.count:
             question, made = self._known(at, rows), None
             if question is None:
@@ -239,6 +243,7 @@ class Specializer:
             if made is not None:
                 return at, made
             if question.undecided is None:
+                self.failure = question.error
                 closed = at.with_known_contents(rows)
                 if closed is None:
                     return None
@@ -263,7 +268,7 @@ class Specializer:
     ) -> tuple[_Question, _Made | None]:
         values = at.values(rows)
         assert values is not None, at
-        answers, undecided = Answers(values), None
+        answers, undecided, failure = Answers(values), None, None
         try:
             with answering(answers):
                 made = make(at)
@@ -278,7 +283,8 @@ class Specializer:
 
             if from_handler(error):
                 raise
-            self.closing[f"{type(error).__name__}: {error}"] = error.with_traceback(None)
-        question = _Question(at, answers.guards, undecided)
+            failure = error.with_traceback(None)
+            self.closing[f"{type(error).__name__}: {error}"] = failure
+        question = _Question(at, answers.guards, undecided, failure)
         self._questions = [*self._questions, question][-_MOST_QUESTIONS:]
         return question, None

@@ -22,12 +22,15 @@ times, or one for each chunk. `times` is the number of the first.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
 from staticgraph.compiler.codegen.llvm.text import Code, with_calls
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ class Phase:
     A phase that prepares an operand in scratch memory says which of the kernel's arguments it `reads`; it
     need not wait for the others. Of other phases it is None.
     `numbers` are arguments after the open sizes: those in which kernels with the same function differ.
+    `takes` are those of the kernel's arguments and open sizes that the function takes, by their numbers in
+    that order; None: all.
     """
 
     code: Code
@@ -73,11 +78,16 @@ class Phase:
     reads: tuple[int, ...] | None = None
     first: int = 0
     numbers: tuple[int, ...] = ()
+    takes: tuple[int, ...] | None = None
 
     @property
     def most(self) -> int:
         """Maximum number of chunks, whatever the sizes are."""
         return bounds(self.chunks)[1]
+
+    def taken(self, operands: Sequence[_T]) -> Sequence[_T]:
+        """Return what the function takes of the operands of all phases: arguments, and then open sizes."""
+        return operands if self.takes is None else [operands[k] for k in self.takes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,7 @@ class KernelCode:
     `shared_bytes` of scratch memory are seen by all calls of one launch; `private_bytes` belong to one call
     while it runs. `cost` estimates the time of all calls on one core, in nanoseconds, of `MANY` if sizes are
     open; `time` is the same in picoseconds, with open sizes as such. `sizes` are the open sizes that its
-    functions take, after the buffers.
+    functions take, after the buffers: see `Phase.takes`.
     """
 
     phases: tuple[Phase, ...]

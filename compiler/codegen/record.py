@@ -30,7 +30,8 @@ def from_bytes(data: bytes) -> KernelCode:
 
     >>> inner = Code("k0", "define void @k0() { ret void }")
     >>> code = Code("k1", "define void @k1() { ret void }", ("declare void @f()",), calls=(inner,))
-    >>> kernel = KernelCode((Phase(code, 3, (0,), numbers=(7,)), Phase(code)), shared_bytes=64, cost=1.5)
+    >>> phases = Phase(code, 3, (0,), numbers=(7,)), Phase(code, takes=(1,))
+    >>> kernel = KernelCode(phases, shared_bytes=64, cost=1.5)
     >>> from_bytes(to_bytes(kernel)) == kernel
     True
     """
@@ -41,10 +42,15 @@ def from_bytes(data: bytes) -> KernelCode:
 
 
 def _phase(
-    code: dict[str, Any], chunks: Any, reads: list[int] | None, first: int, numbers: list[int]
+    code: dict[str, Any],
+    chunks: Any,
+    reads: list[int] | None,
+    first: int,
+    numbers: list[int],
+    takes: list[int] | None,
 ) -> Phase:
-    reading = None if reads is None else tuple(reads)
-    return Phase(_to_code(**code), of_data(chunks), reading, first, tuple(numbers))
+    reading, taking = (None if each is None else tuple(each) for each in (reads, takes))
+    return Phase(_to_code(**code), of_data(chunks), reading, first, tuple(numbers), taking)
 
 
 def _of_code(code: Code) -> dict[str, Any]:

@@ -258,7 +258,10 @@ class GraphGrowthWarning(RuntimeWarning):
 
 
 class RecompileWarning(RuntimeWarning):
-    """A step was compiled again and again, although its graph leaves sizes open: a guard fails each time."""
+    """A step was compiled again and again, although its graph leaves sizes open: a guard fails each time.
+
+    Or it was compiled for the sizes of a run alone, since an error of the compiler kept it from all sizes.
+    """
 
 
 # What the error of a type rule is called where the types are those of a run.

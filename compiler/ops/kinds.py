@@ -423,6 +423,11 @@ def sizes(x: Any) -> Any:
     return x.type.shape if x.type.is_static else ops.shape_of(x)
 
 
+def conjugate(x: Any) -> Any:
+    """The complex conjugate; `x` itself where it is real."""
+    return ops.conj(x) if x.dtype.is_complex else x
+
+
 def same_type(x: TensorType, *_: TensorType, **__: Any) -> TensorType:
     """Type rule: the type of the first input."""
     return x

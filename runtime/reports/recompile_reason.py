@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import RecompileWarning
+from staticgraph.compiler.graph.errors import GraphError, OpError, RecompileWarning
 from staticgraph.compiler.graph.open_sizes import linear, symbols
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
@@ -220,6 +220,8 @@ def _value_text(feed: Tensor, data: bytes, shape: Sequence[int]) -> str:
 class RecompileWarner:
     """Counts the programs of a step that failed guards made necessary, and warns once.
 
+    It also warns once if a program for all sizes cannot be compiled by a fault of the compiler.
+
     Args:
         what: What the step fetches.
     """
@@ -227,20 +229,35 @@ class RecompileWarner:
     def __init__(self, what: str) -> None:
         self._what = what
         self._count = 1  # the first one needs no guard to fail
+        self._failed = False
 
     def __call__(self, reason: Reason) -> None:
         """Count a compile for this reason."""
         if reason.cause is not Cause.GUARD:
             return
         self._count += 1
-        if self._count != PATIENCE + 1:
-            return
+        if self._count == PATIENCE + 1:
+            self._warn(
+                f"{self._what} is compiled for the {self._count}th time: {reason.text}\n"
+                "  hint: pad what is fed to a few sizes, or declare the size if it is always the same;\n"
+                "  `print(session.compiles)` shows all compiles"
+            )
+
+    def failed(self, error: Exception) -> None:
+        """Tell an error that a program for all sizes met, and that for the sizes of a run did not.
+
+        What type rules refuse for some sizes, or what memory does not allow, is no fault.
+        """
+        if not self._failed and not isinstance(error, (GraphError, OpError)):
+            self._failed = True
+            text = str(error).partition("\n")[0]
+            self._warn(
+                f"{self._what} is compiled for each of its sizes: to compile it for all of them failed with "
+                f"{type(error).__name__}: {text}\n"
+                "  hint: this is a fault of the compiler; please report it"
+            )
+
+    def _warn(self, text: str) -> None:
         where = user_frame()
-        if where is None:
-            return
-        text = (
-            f"{self._what} is compiled for the {self._count}th time: {reason.text}\n"
-            "  hint: pad what is fed to a few sizes, or declare the size if it is always the same;\n"
-            "  `print(session.compiles)` shows all compiles"
-        )
-        warnings.warn_explicit(text, RecompileWarning, where.file, where.line)
+        if where is not None:
+            warnings.warn_explicit(text, RecompileWarning, where.file, where.line)

@@ -58,12 +58,13 @@ def launch(
     private = np.full(kernel.private_bytes + 2 * GUARD, 0xA5, np.uint8)
     scratch = [m.ctypes.data + GUARD for m in (shared, private)]
     values = [evaluate(size, sizes) for size in kernel.sizes]
-    types = [ctypes.c_void_p] * len(addresses) + [ctypes.c_int64] * len(values) + [ctypes.c_void_p] * 2
-    signature = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64)
+    operands = [*map(ctypes.c_void_p, addresses), *map(ctypes.c_int64, values)]
     for phase in kernel.phases:
+        given = [*phase.taken(operands), *map(ctypes.c_void_p, scratch)]
+        signature = ctypes.CFUNCTYPE(None, *map(type, given), ctypes.c_int64)
         for chunk in np.random.default_rng(order).permutation(evaluate(phase.chunks, sizes)):
             number = phase.first + int(chunk)
-            signature(library[phase.code.name])(*addresses, *values, *scratch, number)
+            signature(library[phase.code.name])(*given, number)
             private[GUARD:-GUARD] = 0xA5
     assert all((m[:GUARD] == 0xA5).all() and (m[-GUARD:] == 0xA5).all() for m in (shared, private))
 

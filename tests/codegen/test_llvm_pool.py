@@ -129,6 +129,17 @@ def test_every_chunk_is_done_once_and_phases_follow_each_other(bench: Bench, siz
         assert [p for p, _ in done] == sorted(p for p, _ in done)
 
 
+@pytest.mark.parametrize("size", [1, 2, 5])
+@pytest.mark.parametrize("counts", [[2, 0, 3], [0, 0, 1], [0, 2, 0, 0, 5, 0], [0], [0, 0]], ids=str)
+def test_phases_without_chunks_are_skipped(bench: Bench, size: int, counts: list[int]):
+    bench.pool.resize(size)
+    for _ in range(5):
+        done = bench.record(counts)
+        assert sorted(done) == [(p, c) for p, n in enumerate(counts) for c in range(n)]
+        assert [p for p, _ in done] == sorted(p for p, _ in done)
+        assert len(bench.record([4, 1])) == 5
+
+
 def test_a_worker_that_never_comes_holds_up_nothing(bench: Bench):
     bench.words[pool_layout.LIMIT] = 1  # the pool expects a worker, and there is none
     assert bench.record([4, 4]) == [(phase, chunk) for phase in range(2) for chunk in range(4)]

@@ -110,3 +110,13 @@ def test_more_rounds_are_no_more_text() -> None:
         sum(map(str.count, (code.text, *code.needs), "\n" * (1 + len(code.needs)))) for code in (few, many)
     ]
     assert lines[1] == lines[0]
+
+
+def test_a_call_that_turns_out_to_have_no_chunks_is_skipped() -> None:
+    """By a thread alone, that of chunks that a phase may have."""
+    one, n = counting(), symbol("n")
+    call = KernelCall(replace(one, chunks=at_most(n, CHUNKS)), (BufferRef(X),), BufferRef(PRIVATE))
+    segment = RegionSegment(((PhaseWork((call,), CHUNKS),),), 1e6, time=n + 1, phase_times=(n + 1,))
+    for some in (0, 1, CHUNKS + 1):
+        x, _, seen = done(segment, some)
+        assert x.sum() == min(some, CHUNKS) and not seen

@@ -244,6 +244,20 @@ def test_accumulated_rotations_do_not_depend_on_threads(n, rng, monkeypatch):
     check_singular_values(many[-1], *made[5:], 12)
 
 
+def test_vectors_of_an_open_number_of_rows_are_rotated_as_those_of_a_known_one_are(rng):
+    """One by one up to a number of rows, accumulated from there on."""
+    with sg.Graph().as_default(), sg.Session() as session:
+        x = sg.placeholder(sg.float32, [None, None])
+        made = sg.linalg.eigh(x)
+        for n in (implicit_shifts._MANY - 1, implicit_shifts._MANY):
+            array = rng.normal(size=(n, n)).astype("f4")
+            array += transposed(array)
+            values, vectors = session.run(made, {x: array})
+            known = computed(sg.linalg.eigh, array)
+            np.testing.assert_array_equal(values, known[0])
+            np.testing.assert_array_equal(vectors, known[1])
+
+
 def test_bits_do_not_depend_on_the_number_of_threads(rng):
     x, many = rng.normal(size=(150, 150)).astype("f4"), rng.normal(size=(300, 6, 6)).astype("f4")
     large = rng.normal(size=(5, 40, 40)).astype("f4")

@@ -9,7 +9,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import NoCompileError, RecompileWarning
+from staticgraph.runtime.open_programs import PROGRAM_LIMIT, OpenPrograms
 from staticgraph.runtime.reports.recompile_reason import Cause
+from staticgraph.runtime.step_compiler import StepCompiler
 
 
 def ones(rows):
@@ -100,6 +102,32 @@ def test_sessions_that_compile_for_each_size_are_not_warned_of():
         assert {each.cause for each in session.compiles} == {Cause.FIRST, Cause.SHAPE}
 
 
+def test_an_error_of_the_compiler_is_told_once(monkeypatch):
+    """A step is compiled for each of its sizes then; that the user cannot see otherwise."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("by a size\nand more")
+
+    x = sg.placeholder(sg.float32, [None], name="x")
+    y = x * 2.0
+    monkeypatch.setattr(StepCompiler, "compile_open", broken)
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        with pytest.warns(
+            RecompileWarning, match="all of them failed with ZeroDivisionError: by a size\n"
+        ) as told:
+            np.testing.assert_array_equal(session.run(y, {x: ones(2)[:, 0]}), [2.0, 2.0])
+        assert told[0].filename == __file__ and "fault of the compiler" in str(told[0].message)
+        session.run(y, {x: ones(3)[:, 0]})  # warnings are errors here
+
+
+def test_an_error_of_a_user_is_no_fault_of_the_compiler():
+    x, y = (sg.placeholder(sg.float32, [None, None], name=name) for name in "xy")
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        with pytest.raises(sg.errors.InvalidArgumentError):
+            session.run(x + y, {x: np.ones((2, 3)), y: np.ones((4, 5))})
+        assert session.run(x + y, {x: ones(4), y: ones(4)}).shape == (4, 2)
+
+
 @pytest.mark.parametrize("first", [0, 4])
 def test_a_loop_over_rows_is_one_program_for_no_rows_too(first: int):
     """A body only runs if there is a row: that it reads row 0 asks nothing."""
@@ -130,3 +158,12 @@ def test_loops_of_one_body_know_each_its_own_number_of_rounds():
             assert found == [3 * rows, 3 * others]
         with pytest.raises(sg.errors.InvalidArgumentError):
             sess.run(y, {x: np.ones((0, 3)), other: np.ones((2, 3))})
+
+
+def test_questions_about_many_fed_values_are_forgotten_in_turn():
+    """A service that is fed another value each time keeps what it knows of the last ones."""
+    among = OpenPrograms((), None, None, None)  # type: ignore[arg-type]
+    made = [among.specializer(((), ((0, n),), ())) for n in range(2 * PROGRAM_LIMIT)]
+    last = [among.specializer(((), ((0, n),), ())) for n in range(PROGRAM_LIMIT, 2 * PROGRAM_LIMIT)]
+    assert all(one is other for one, other in zip(made[PROGRAM_LIMIT:], last, strict=True))
+    assert among.specializer(((), ((0, 0),), ())) is not made[0]

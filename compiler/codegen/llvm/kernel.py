@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -27,13 +28,13 @@ from staticgraph.compiler.codegen.llvm.lanes import (
     is_written_out,
     reductions,
 )
-from staticgraph.compiler.codegen.llvm.loop_bounds import TripCounts, Vectors
+from staticgraph.compiler.codegen.llvm.loop_bounds import TripCounts
 from staticgraph.compiler.codegen.llvm.scalar import apply
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.sizes import AnySize, Size, same
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.stmt import (
@@ -55,6 +56,7 @@ from staticgraph.compiler.kernel.stmt import (
     updates_of_outer,
 )
 
+_PARAMETER = re.compile(r"%([bs]\d+)\b")
 _MANY = 30  # statements of a function that may be long
 Begin = Callable[[Code], None]
 Call = Callable[[tuple[Stmt, ...], "_KernelEmitter"], bool]
@@ -85,8 +87,16 @@ def emit_phases(
         writer.write()
     if calls is None:
         calls = [PhaseCall(n, 0, kernel.chunks) for n, kernel in enumerate(kernels)]
-    codes = [writer.code(SCRATCH_PARAMETERS) for writer in writers]
-    phases = [Phase(codes[call.phase], call.chunks, None, call.first, ()) for call in calls]
+    # What a short phase costs is to pass operands, again and again if it is repeated.
+    repeats = len(calls) > len(kernels)
+    made: list[tuple[Code, tuple[int, ...] | None]] = []
+    for writer in writers:
+        takes = writer.taken() if repeats else None
+        made.append((writer.code(SCRATCH_PARAMETERS, takes), takes))
+    phases: list[Phase] = []
+    for call in calls:
+        code, takes = made[call.phase]
+        phases.append(Phase(code, call.chunks, None, call.first, (), takes))
     shared, private = (memory.scratch(kernels[0], is_shared)[1] for is_shared in (True, False))
     return KernelCode(tuple(phases), shared, private, cost, time, tuple(sizes))
 
@@ -136,7 +146,7 @@ class _KernelEmitter:
                 self.pointers[name] = self._emitter.value(f"getelementptr i8, ptr %{block}, i64 {start}")
         self._addresses = Addresses(self._printer, kernel.buffers, self.pointers)
         self._lane_index: Index | None = None
-        self._mask: memory.Mask | None = None
+        self.mask: memory.Mask | None = None
         given = Counter(s.local for s in statements(kernel.body) if isinstance(s, (Let, Update)))
         self._changing = {local for local, times in given.items() if times > 1}
         self._stored_at: dict[Hashable, int] = {}  # the level of the innermost loop that stores to a buffer
@@ -149,17 +159,29 @@ class _KernelEmitter:
             case (Loop(index, inner, LoopKind.PARALLEL),):
                 self._printer.bind(index, LlvmValue("%chunk", 1, self._emitter.level))
                 body = inner
-        with self._inside(body):
+        with self.inside(body):
             self._statements(body)
         if self._past_caches.used:
             self._emitter.line("fence seq_cst")
 
-    def code(self, more: Sequence[str]) -> Code:
-        """The function, with `more` parameters: when all sizes that it needs are known."""
+    def taken(self) -> tuple[int, ...]:
+        """The numbers of the buffers and sizes that the statements need."""
+        used = set(_PARAMETER.findall("\n".join(self._emitter.lines)))
+        names = [f"b{k}" for k in range(len(self._kernel.arguments))]
+        names += [name.removeprefix("%") for name in self._sizes.values()]
+        return tuple([k for k, name in enumerate(names) if name in used])
+
+    def code(self, more: Sequence[str], takes: Sequence[int] | None = None) -> Code:
+        """The function, with `more` parameters: when all sizes that it needs are known.
+
+        `takes`: the numbers of the buffers and sizes that it takes; None: all.
+        """
         noalias = "" if self._serial else "noalias "
         parameters = [f"ptr {noalias}%b{k}" for k in range(len(self._kernel.arguments))]
-        sizes = [f"i64 {name}" for name in self._sizes.values()]
-        return self._emitter.finish([*parameters, *sizes, *more])
+        parameters += [f"i64 {name}" for name in self._sizes.values()]
+        if takes is not None:
+            parameters = [parameters[k] for k in takes]
+        return self._emitter.finish([*parameters, *more])
 
     # Statements.
 
@@ -189,14 +211,14 @@ class _KernelEmitter:
     def _define(self, local: Local, expr: Expr) -> None:
         value = self._printer.value(expr)
         if local in self._changing:
-            self._assign(local, self._printer.spread(value, local.dtype))
+            self.assign(local, self._printer.spread(value, local.dtype))
         else:  # it stays what it is, whatever becomes of what it was computed from
             known = self._printer.find(local)
             if known is not None and known.text != value.text:  # the next iteration of an unrolled loop
                 self._printer.forget([local])
             self._printer.bind(local, value._replace(reads=frozenset((local,))))
 
-    def _assign(self, local: Local, text: str) -> None:
+    def assign(self, local: Local, text: str) -> None:
         """A changing local is a vector inside a SIMD loop: its lanes may part later."""
         self._printer.forget([local])
         value = LlvmValue(text, self._printer.lanes, self._emitter.level, frozenset((local,)))
@@ -205,22 +227,22 @@ class _KernelEmitter:
     def _update(self, stmt: Update) -> None:
         printer, local = self._printer, stmt.local
         text = printer.vector(stmt.value)
-        if self._mask is not None:
+        if self.mask is not None:
             site = Site(self._emitter, local.dtype, printer.lanes)
-            text = site.select(self._mask.text, text, printer.vector(local))
-        self._assign(local, text)
+            text = site.select(self.mask.text, text, printer.vector(local))
+        self.assign(local, text)
 
     def _loop(self, loop: Loop) -> None:
         index, body = loop.index, loop.body
         if is_written_out(loop):
             for k in range(operator.index(index.extent)):
-                with self._emitter.section(), self._inside(body):
+                with self._emitter.section(), self.inside(body):
                     self._printer.bind(index, LlvmValue(str(k), 1, self._emitter.level))
                     self._statements(body)
                     # The scope is only one of names: the locals that it leaves behind stay valid.
                     final = [(local, self._printer.vector(local)) for local in self._carried(body)]
                 for local, text in final:
-                    self._assign(local, text)
+                    self.assign(local, text)
             return
         first, after = self._trips.bounds(loop, self._trips.extent(index.extent))
         self._nonempty(loop, first, after, lambda: self._iterations(loop, first, after))
@@ -234,17 +256,17 @@ class _KernelEmitter:
         # Loops over a part of an axis, in lanes too, go along rows of strips or planes: no form of their
         # addresses is better than the one written, and to find that out is up to two fifths of LLVM's time.
         opaque, start = isinstance(loop.share, Span), self._initial(carried)
-        with self._emitter.loop(first, after, 1, start, exact, opaque) as values, self._inside(body):
+        with self._emitter.loop(first, after, 1, start, exact, opaque) as values, self.inside(body):
             self._printer.bind(index, LlvmValue(values.index, 1, self._emitter.level))
-            self._assign_all(carried, values.carried)
+            self.assign_all(carried, values.carried)
             self._statements(body)
             values.next = [self._printer.vector(local) for local in carried]
-        self._assign_all(carried, values.next)
+        self.assign_all(carried, values.next)
 
     def _nonempty(self, loop: Loop, first: str, after: str, write: Callable[[], None]) -> None:
         """The code that `write` writes, guarded if the extent of `loop` is open, or if it has a span."""
         if isinstance(loop.index.extent, Size) or isinstance(loop.share, Span):
-            self._guarded(self._trips.some(first, after), loop.body, write)
+            self.guarded(self._trips.some(first, after), loop.body, write)
         else:
             write()
 
@@ -254,7 +276,7 @@ class _KernelEmitter:
             with self._masked(test.text, body):
                 self._statements(body)
         else:
-            self._guarded(test.text, body, lambda: self._inside_if(body))
+            self.guarded(test.text, body, lambda: self._inside_if(body))
 
     def _inside_if(self, body: tuple[Stmt, ...]) -> None:
         if self._call is not None and self._lane_index is None and self._call(body, self):
@@ -262,13 +284,13 @@ class _KernelEmitter:
         else:
             self._statements(body)
 
-    def _guarded(self, test: str, body: tuple[Stmt, ...], write: Callable[[], object]) -> None:
+    def guarded(self, test: str, body: tuple[Stmt, ...], write: Callable[[], object]) -> None:
         """Write code that runs only if `test` holds: the code that `write` generates for `body`."""
         emitter = self._emitter
         carried = self._carried(body)
         before = [self._printer.vector(local) for local in carried]
         then, done = emitter.label(), emitter.label()
-        with emitter.scope(guarded=True), self._inside(body):
+        with emitter.scope(guarded=True), self.inside(body):
             emitter.branch_if(test, then, done)  # here, as hoisted code goes before this scope
             emitter.start(then)
             write()
@@ -280,24 +302,24 @@ class _KernelEmitter:
         for local, old, new in zip(carried, before, after, strict=True):
             kind = register_type(local.dtype, self._printer.lanes)
             merged.append(emitter.value(f"phi {kind} [ {old}, %{origin} ], [ {new}, %{end} ]"))
-        self._assign_all(carried, merged)
+        self.assign_all(carried, merged)
 
     def _while(self, condition: Expr, body: tuple[Stmt, ...]) -> None:
         carried = self._carried(body)
         self._printer.forget(self._stores(body))
-        outer = self._mask
+        outer = self.mask
         with ExitStack() as stack:
 
             def test(values: list[str]) -> str:
-                stack.enter_context(self._inside(body))
-                self._assign_all(carried, values)
+                stack.enter_context(self.inside(body))
+                self.assign_all(carried, values)
                 value = self._printer.value(condition)
                 if value.lanes == 1:
                     return value.text
-                self._mask = self._narrowed(value.text)
+                self.mask = self._narrowed(value.text)
                 mask_type = vector("i1", value.lanes)
                 return self._emitter.call(
-                    "i1", f"llvm.vector.reduce.or.v{value.lanes}i1", (mask_type, self._mask.text)
+                    "i1", f"llvm.vector.reduce.or.v{value.lanes}i1", (mask_type, self.mask.text)
                 )
 
             def inside(values: list[str]) -> list[str]:
@@ -305,8 +327,8 @@ class _KernelEmitter:
                 return [self._printer.vector(local) for local in carried]
 
             final = self._emitter.while_loop(self._initial(carried), test, inside)
-        self._mask = outer
-        self._assign_all(carried, final)
+        self.mask = outer
+        self.assign_all(carried, final)
 
     # What changes in a body.
 
@@ -326,7 +348,7 @@ class _KernelEmitter:
         return {self._key(s.buffer) for s in statements(body) if isinstance(s, Store)}
 
     @contextmanager
-    def _inside(self, body: tuple[Stmt, ...]) -> Iterator[None]:
+    def inside(self, body: tuple[Stmt, ...]) -> Iterator[None]:
         """The innermost scope holds `body`: what `body` stores is loaded nowhere further out."""
         level, stores = self._emitter.level, self._stores(body)
         self._stored_at.update(dict.fromkeys(stores, level))
@@ -334,9 +356,9 @@ class _KernelEmitter:
         self._printer.close(level)
         self._stored_at.update(dict.fromkeys(stores, level - 1))
 
-    def _assign_all(self, carried: list[Local], texts: list[str]) -> None:
+    def assign_all(self, carried: list[Local], texts: list[str]) -> None:
         for local, text in zip(carried, texts, strict=True):
-            self._assign(local, text)
+            self.assign(local, text)
 
     # Vector lanes.
 
@@ -354,86 +376,38 @@ class _KernelEmitter:
         self._lane_index, printer.lanes = index, lanes
         self._past_caches.enter(loop)
         for local, combine in reduced.items():
-            self._assign(local, Site(emitter, local.dtype, lanes).const(identity(combine, local.dtype).value))
+            self.assign(local, Site(emitter, local.dtype, lanes).const(identity(combine, local.dtype).value))
         carried = list(reduced)
         printer.forget(self._stores(body))
         if vectors is not None:
-            self._open_vectors(loop, vectors, max(1, lanes // one), bounds, reduced)
+            from staticgraph.compiler.codegen.llvm.open_vectors import open_vectors  # not for known sizes
+
+            open_vectors(self, self._trips, loop, vectors, max(1, lanes // one), bounds, reduced)
             lanes = printer.lanes
         elif whole > lanes:
-            self._vectors(body, carried, *bounds)
+            self.vectors(body, carried, *bounds)
         elif whole:
-            with emitter.section(), self._inside(body):
-                final = self._lanes(body, carried, "0")
-            self._assign_all(carried, final)
+            with emitter.section(), self.inside(body):
+                final = self.lanes(body, carried, "0")
+            self.assign_all(carried, final)
         if rest and vectors is None:
-            self._mask = memory.Mask(memory.first_lanes(rest, lanes), guards=False)
+            self.mask = memory.Mask(memory.first_lanes(rest, lanes), guards=False)
             if loop.share is not None:
                 last = emitter.value(f"icmp eq i64 {bounds[1]}, {whole}")
-                self._guarded(last, body, lambda: self._lanes(body, carried, str(whole)))
+                self.guarded(last, body, lambda: self.lanes(body, carried, str(whole)))
             else:
-                with emitter.section(), self._inside(body):
-                    final = self._lanes(body, carried, str(whole))
-                self._assign_all(carried, final)
-            self._mask = None
+                with emitter.section(), self.inside(body):
+                    final = self.lanes(body, carried, str(whole))
+                self.assign_all(carried, final)
+            self.mask = None
         partial = [printer.vector(local) for local in reduced]
         self._lane_index, printer.lanes = None, 1
         self._past_caches.leave()
         for (local, combine), start, text in zip(reduced.items(), before, partial, strict=True):
             total = horizontal(Site(emitter, local.dtype, lanes), combine, text)
-            self._assign(local, apply(Site(emitter, local.dtype, 1), combine, start, total))
+            self.assign(local, apply(Site(emitter, local.dtype, 1), combine, start, total))
 
-    def _open_vectors(
-        self, loop: Loop, ends: Vectors, registers: int, bounds: tuple[str, str], reduced: dict[Local, str]
-    ) -> None:
-        """A loop of an open extent or a span: vectors of so many `registers`, of one, and a masked one.
-
-        Those of all registers are within `bounds`, the others belong to the last share. There may be none.
-        After several registers the last vectors of a span are all masked, so that they share their code.
-        """
-        printer, emitter, trips, lanes = self._printer, self._emitter, self._trips, self._printer.lanes
-        extent, carried = 1 if isinstance(loop.share, Span) else loop.index.extent, list(reduced)
-        vectors = partial(self._vectors, loop.body, carried, opaque=isinstance(loop.share, Span))
-
-        def left() -> None:
-            self._mask = memory.Mask(ends.rest_mask(printer.lanes), guards=False)
-            self._lanes(loop.body, carried, ends.whole(printer.lanes))
-            self._mask = None
-
-        def started(lanes: int) -> None:
-            printer.lanes = lanes
-            for local, combine in reduced.items():
-                site = Site(emitter, local.dtype, lanes)
-                self._assign(local, site.const(identity(combine, local.dtype).value))
-
-        def folded() -> None:
-            started(lanes)
-            vectors(*bounds)
-            parts = [
-                horizontal(Site(emitter, local.dtype, lanes), combine, printer.vector(local), one)
-                for local, combine in reduced.items()
-            ]
-            printer.lanes = one
-            self._assign_all(carried, parts)
-
-        if registers > 1 and not same(extent % lanes, 0):
-            # Partial results become those of one register only if there are more: it takes as long as a row.
-            one = lanes // registers
-            started(one)
-            self._guarded(trips.some(*bounds), loop.body, folded)
-            if isinstance(loop.share, Span) and not reduced:
-                last = ends.whole(lanes), ends.end
-                self._guarded(trips.some(*last), loop.body, lambda: self._masked_vectors(loop.body, *last))
-                return
-            between = ends.whole(lanes), ends.whole(one)
-            self._guarded(trips.some(*between, loop.share), loop.body, lambda: vectors(*between))
-        else:
-            self._guarded(trips.some(*bounds), loop.body, lambda: vectors(*bounds))
-        if not same(extent % printer.lanes, 0):
-            end = ends.whole(printer.lanes), ends.end
-            self._guarded(trips.some(*end, loop.share), loop.body, left)
-
-    def _vectors(
+    def vectors(
         self, body: tuple[Stmt, ...], carried: list[Local], first: str, after: str, opaque: bool = False
     ) -> None:
         """The iterations from `first` on, before `after`, in whole vectors, of which there are some."""
@@ -442,52 +416,43 @@ class _KernelEmitter:
 
         def write() -> None:
             start = self._initial(carried)
-            with self._emitter.loop(first, after, lanes, start, exact, opaque) as values, self._inside(body):
-                self._assign_all(carried, values.carried)
-                values.next = self._lanes(body, carried, values.index)
-            self._assign_all(carried, values.next)
+            with self._emitter.loop(first, after, lanes, start, exact, opaque) as values, self.inside(body):
+                self.assign_all(carried, values.carried)
+                values.next = self.lanes(body, carried, values.index)
+            self.assign_all(carried, values.next)
 
         for test in self._past_caches.cases(body, lanes, self._trips.is_large):
             if test:
-                self._guarded(test, body, write)
+                self.guarded(test, body, write)
             else:
                 write()
 
-    def _masked_vectors(self, body: tuple[Stmt, ...], first: str, end: str) -> None:
-        """The iterations from `first` on, before `end`, of which there are some, each vector with a mask."""
-        emitter, lanes = self._emitter, self._printer.lanes
-        with emitter.loop(first, end, lanes, opaque=True) as values, self._inside(body):
-            left = emitter.value(f"sub i64 {end}, {values.index}")
-            self._mask = memory.Mask(memory.lanes_before(emitter, left, lanes), guards=False)
-            self._lanes(body, [], values.index)
-            self._mask = None
-
-    def _lanes(self, body: tuple[Stmt, ...], carried: list[Local], first: str) -> list[str]:
+    def lanes(self, body: tuple[Stmt, ...], carried: list[Local], first: str) -> list[str]:
         """`body` for a vector of iterations that begins with number `first`."""
         self._printer.bind_lanes(self._lane_index, LlvmValue(first, 1, self._emitter.level))
         self._statements(body)
         return [self._printer.vector(local) for local in carried]
 
     def _narrowed(self, condition: str) -> memory.Mask:
-        return memory.narrowed(Site(self._emitter, bool_, self._printer.lanes), self._mask, condition)
+        return memory.narrowed(Site(self._emitter, bool_, self._printer.lanes), self.mask, condition)
 
     @contextmanager
     def _masked(self, condition: str, body: tuple[Stmt, ...]) -> Iterator[None]:
         """Only the lanes where `condition` holds, in a scope of their own: others do not have their loads."""
-        outer, carried = self._mask, self._carried(body)
-        self._mask = self._narrowed(condition)
-        with self._emitter.section(), self._inside(body):
+        outer, carried = self.mask, self._carried(body)
+        self.mask = self._narrowed(condition)
+        with self._emitter.section(), self.inside(body):
             yield
             final = [self._printer.vector(local) for local in carried]
-        self._mask = outer
-        self._assign_all(carried, final)
+        self.mask = outer
+        self.assign_all(carried, final)
 
     # Memory.
 
     def _load(self, printer: ExprPrinter, node: Load) -> LlvmValue:
         key = self._key(node.buffer)
         address = self._addresses.address(node.buffer, node.at, self._lane_index)
-        return memory.load_at(printer, address, node.dtype, self._mask, key, self._stored_at.get(key))
+        return memory.load_at(printer, address, node.dtype, self.mask, key, self._stored_at.get(key))
 
     def _store_together(self, stmts: Sequence[Stmt]) -> int:
         """Write the first stores, if they fill the memory from each lane to the next; return their number."""
@@ -497,12 +462,12 @@ class _KernelEmitter:
             address = self._addresses.address(buffer, stores[0].at, self._lane_index)
             site = Site(self._emitter, self._kernel.buffers[buffer].dtype, printer.lanes)
             values = [printer.vector(stmt.value) for stmt in stores]
-            memory.store_together(site, values, address.base.text, self._mask.text if self._mask else None)
+            memory.store_together(site, values, address.base.text, self.mask.text if self.mask else None)
             printer.forget([self._key(buffer)])
         return len(stores)
 
     def _store(self, stmt: Store) -> None:
-        printer, mask = self._printer, self._mask.text if self._mask else None
+        printer, mask = self._printer, self.mask.text if self.mask else None
         site = Site(self._emitter, self._kernel.buffers[stmt.buffer].dtype, printer.lanes)
         text = printer.vector(stmt.value)
         address = self._addresses.address(stmt.buffer, stmt.at, self._lane_index)

@@ -362,6 +362,12 @@ def _counts(writer: StepFunction, region: RegionSegment, work: str, found: Seque
     with writer.at(0):
         counts = writer.value(f"alloca [{count} x i16], align 2")
     repeats = {n for rounds in found for n in rounds.repeats}
+    stored: dict[int, str] = {}
+
+    def put(number: str, phase: int | str) -> None:
+        place = writer.value(f"getelementptr i16, ptr {counts}, i64 {phase}")
+        writer.line(f"store i16 {number}, ptr {place}, align 2")
+
     for phase, (time, chunks) in enumerate(zip(small, totals, strict=True)):
         if phase in repeats:
             continue
@@ -370,17 +376,13 @@ def _counts(writer: StepFunction, region: RegionSegment, work: str, found: Seque
             number = writer.value(f"trunc i64 {number} to i16")
         if time is not None:
             number = writer.value(f"select i1 {_is_little(writer, time)}, i16 1, i16 {number}")
-        place = writer.value(f"getelementptr i16, ptr {counts}, i64 {phase}")
-        writer.line(f"store i16 {number}, ptr {place}, align 2")
+        stored[phase] = number
+        put(number, phase)
     for rounds in found:
-        # Each is that of the phase one round before.
-        with writer.loop(rounds.repeats.start, rounds.stop) as values:
-            before = writer.value(f"sub i64 {values.index}, {rounds.period}")
-            there, here = (
-                writer.value(f"getelementptr i16, ptr {counts}, i64 {n}") for n in (before, values.index)
-            )
-            number = writer.value(f"load i16, ptr {there}, align 2")
-            writer.line(f"store i16 {number}, ptr {here}, align 2")
+        with writer.loop(rounds.repeats.start, rounds.stop, rounds.period) as values:
+            for n in range(rounds.period):
+                place = values.index if not n else writer.value(f"add i64 {values.index}, {n}")
+                put(stored[rounds.start + n], place)
     return counts
 
 

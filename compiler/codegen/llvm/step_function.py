@@ -177,6 +177,9 @@ class StepFunction(Emitter):
     def _work(self, work: Work, private: str) -> None:
         match work:
             case KernelCall(phase):
+                if isinstance(phase.chunks, Size) and bounds(phase.chunks)[0] < 1 < phase.most:
+                    self._chunks_if_any(work, private)
+                    return
                 operands = self.operands(work, private)
                 first = self.first(work)
                 if phase.most == 1:
@@ -186,6 +189,21 @@ class StepFunction(Emitter):
                     self.call("void", phase.code.name, *operands, ("i64", values.index))
             case CopyCall(target, source, size):
                 self.copy(self.pointer(target), self.pointer(source), self.number(size))
+
+    def _chunks_if_any(self, call: KernelCall, private: str) -> None:
+        """All chunks of a call that may turn out to have none: then its operands are not loaded either."""
+        function, taken, given = self.inside()
+        operands = function.operands(call, "%private")
+        with function.loop(function.first(call), function.after(call)) as values:
+            function.call("void", call.phase.code.name, *operands, ("i64", values.index))
+        symbol = self.define(function, f"ptr %table, ptr %private{taken}")
+        some, done = self.label(), self.label()
+        with self.scope(guarded=True):
+            self.branch_if(self.value(f"icmp sgt i64 {self.number(call.phase.chunks)}, 0"), some, done)
+            self.start(some)
+            self.line(f"call void @{symbol}(ptr %table, ptr {private}{given})")
+            self.branch(done)
+            self.start(done)
 
     def first(self, call: KernelCall) -> str:
         """The number of the first chunk of a call: in a round, it depends on that."""

@@ -11,11 +11,11 @@ workers take them from the high end, so that a core sees the same part of the da
 Between cores that are far from each other, a claim costs as much as a short chunk. So a claim takes several
 of those: a part of what is left for each thread, fewer and fewer towards the end.
 
-Who finishes the last chunk of a phase publishes the next one, keeping some chunks of it. So nobody waits for
-a worker that has claimed nothing: if the workers sleep, or the system has given their core to another
-program, the master does all chunks itself. A claim succeeds only if the word has not changed since the worker
-looked at it, and while a chunk is claimed its region cannot end. So a worker that was stopped for a while
-cannot touch the memory of a region that is over.
+Who finishes the last chunk of a phase publishes the next one that has any, keeping some chunks of it. So
+nobody waits for a worker that has claimed nothing: if the workers sleep, or the system has given their core
+to another program, the master does all chunks itself. A claim succeeds only if the word has not changed since
+the worker looked at it, and while a chunk is claimed its region cannot end. So a worker that was stopped for
+a while cannot touch the memory of a region that is over.
 
 Only one region at a time uses the workers. A second one, of a session on another thread, is done by its own
 master alone, which needs no atomics.
@@ -132,11 +132,14 @@ def chunks(
         with w.if_(pool.done.fetch_add(at.many, "acq_rel") + at.many != all):
             w.return_()
         pool.done.store(0, "monotonic")
-        at.ticket += 1
-        with w.if_(at.ticket == last):
-            pool.claim.store(_claim(w, at.ticket, 0, 0), "release")
-            w.return_()
-        count = counts[phase + 1].to(UINT64)
+        with w.loop():  # over phases without chunks
+            at.ticket += 1
+            with w.if_(at.ticket == last):
+                pool.claim.store(_claim(w, at.ticket, 0, 0), "release")
+                w.return_()
+            with w.if_(counts[(at.ticket - first).to(UINT64)] != 0):
+                w.break_()
+        count = counts[(at.ticket - first).to(UINT64)].to(UINT64)
         with w.if_((mine == 0) & (pool.long != 0)):
             sleepers = pool.sleepers.load("monotonic")
             with w.if_((sleepers != 0) & (count + sleepers > pool.limit.load("monotonic") + 1)):
@@ -209,16 +212,24 @@ def _lead(
     pool.first, pool.last = first, last
     pool.most.store(most, "monotonic")
     pool.long = w.select(cost >= _WORTH_WAKING, w.constant(INT64, 1), w.constant(INT64, 0))
-    count = counts[0].to(UINT64)
+    begin = w.locals(ticket=first)
+    with w.loop():  # over phases without chunks
+        with w.if_(begin.ticket == last):
+            pool.busy.store(0, "release")
+            w.return_()
+        with w.if_(counts[(begin.ticket - first).to(UINT64)] != 0):
+            w.break_()
+        begin.ticket += 1
+    count = counts[(begin.ticket - first).to(UINT64)].to(UINT64)
     many = share(w, pool, count)
-    pool.claim.store(_claim(w, first, many, count), "seq_cst")
+    pool.claim.store(_claim(w, begin.ticket, many, count), "seq_cst")
     with w.if_(pool.sleepers.load("seq_cst") != 0):
         slept = pool.slept + cost
         pool.slept = slept
         with w.if_((cost >= _WORTH_WAKING) | (slept >= _MANY)):
             pool.slept = 0
             _wake_elsewhere(w, pool)
-    chunks(w, pool, first, 0, many, private, 0)
+    chunks(w, pool, begin.ticket, 0, many, private, 0)
     at = w.locals(waited=w.constant(UINT64, 0))
     with w.loop():
         seen = pool.claim.load("acquire")

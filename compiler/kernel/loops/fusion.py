@@ -45,10 +45,14 @@ _BLOCK = (Loop, While, If)
 def fuse_loops(kernel: Kernel) -> Kernel:
     """`kernel`, flat, with fewer loops, and without the local buffers that this makes useless."""
     body = _fused(kernel.body, kernel.buffers)
-    touched = accesses(body)
-    reads = {access for access in touched if isinstance(access, Load)}
+    reads, stored = set[Load](), set[str]()
+    for access in accesses(body):
+        if isinstance(access, Load):
+            reads.add(access)
+        else:
+            stored.add(access.buffer)
     loaded = {load.buffer for load in reads}
-    if any(isinstance(access, Store) and access.buffer in loaded for access in touched):
+    if not loaded.isdisjoint(stored):
         body = _Forwarding(kernel, reads).block(body)
         loaded = {access.buffer for access in accesses(body) if isinstance(access, Load)}
     useless = kernel.locals.keys() - loaded

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import groupby
 
-from staticgraph.compiler.graph.sizes import AnySize, bounds
+from staticgraph.compiler.graph.sizes import AnySize, at_most, bounds
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
 from staticgraph.compiler.kernel.indices.extremes import apart, span
 from staticgraph.compiler.kernel.indices.index import offset, simplify_index
@@ -111,10 +111,13 @@ class Splitter:
         counts: list[AnySize] = []
         for body in self.bodies(loop.body, replace(self.loops, in_rounds=True)):
             chunk, inside = Index("chunk", 1), tuple(body)
+            some: AnySize = 1
             match body:
+                case [Loop(chunk, (Loop() as only,) as inside, LoopKind.PARALLEL)]:
+                    some = at_most(only.index.extent, 1)  # no chunks: the phase is skipped
                 case [Loop(chunk, inside, LoopKind.PARALLEL)]:
                     pass
-            counts.append(chunk.extent)
+            counts.append(chunk.extent * some)
             parts = _most(chunk.extent)
             number = Index("chunk", count * parts)
             table: dict[Expr, Expr] = {loop.index: number // parts, chunk: number % parts}

@@ -36,12 +36,11 @@ class StandaloneKernel:
 
 def _again(kernel: KernelCode, pointers: int) -> Code:
     """The function that runs the kernel several times."""
-    names = [f"p{n}" for n in range(pointers)]
+    names = [f"%p{n}" for n in range(pointers)]
     repeat = Emitter()
     with repeat.loop(0, "%times"):
         for phase in kernel.phases:
+            operands = [("ptr", name) for name in (*phase.taken(names[:-2]), *names[-2:])]
             with repeat.loop(phase.first, phase.first + phase.chunks) as chunk:
-                repeat.call(
-                    "void", phase.code.name, *(("ptr", f"%{name}") for name in names), ("i64", chunk.index)
-                )
-    return repeat.finish(["i64 %times", *(f"ptr %{name}" for name in names)])
+                repeat.call("void", phase.code.name, *operands, ("i64", chunk.index))
+    return repeat.finish(["i64 %times", *(f"ptr {name}" for name in names)])

@@ -11,14 +11,17 @@ them (Braman, Byers and Mathias, 2002, do so for other iterations):
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
+from staticgraph.compiler.graph.sizes import proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, If, Let, Loop, LoopKind, Store, Update
 from staticgraph.compiler.ops.linear_algebra.algorithms.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.statements.strips import TILE, Body, Scratch, Strips
+from staticgraph.compiler.support.dataclass import replace
 
 _LARGE = 700  # rows of a matrix whose vectors take more time than matrices of twice the size
 _LANES = 2 * ALIGNMENT // float64.size  # of a small matrix, at the same time
@@ -26,18 +29,22 @@ _LANES = 2 * ALIGNMENT // float64.size  # of a small matrix, at the same time
 
 def rotations(sweeps: Sweeps) -> Scratch:
     """The scratch memory of `rotated`."""
-    return AccumulatedRotations(sweeps).buffers() if sweeps.accumulated else {}
+    return AccumulatedRotations(sweeps).buffers() if sweeps.accumulated or sweeps.depends else {}
 
 
 def rotated(sweeps: Sweeps, q: Strips, sides: int) -> Body:
     """Rotate vectors, the rows of `q`, by what has been recorded, rotation by rotation or accumulated.
 
-    The strips of a side follow each other.
+    The strips of a side follow each other. The number of rows tells which way; if it is open, a run does.
     """
-    if not sweeps.accumulated:
-        return (sweeps.rotated(q, sides),)
+    one_by_one = () if sweeps.accumulated else (sweeps.rotated(q, sides),)
+    if not (sweeps.accumulated or sweeps.depends):
+        return one_by_one
     count, made = q.count // sides, AccumulatedRotations(sweeps)
-    return tuple(s for side in range(sides) for s in made.rotated(q.part(side * count, count), side))
+    several = [s for side in range(sides) for s in made.rotated(q.part(side * count, count), side)]
+    if sweeps.depends:
+        several = [replace(loop, body=(If(sweeps.has_many, loop.body),)) for loop in several]
+    return *one_by_one, *several
 
 
 class AccumulatedRotations:
@@ -45,10 +52,11 @@ class AccumulatedRotations:
 
     def __init__(self, sweeps: Sweeps) -> None:
         self.sweeps, self.fresh = sweeps, sweeps.fresh
-        self.block = 16 if sweeps.n < _LARGE else 32  # sweeps of a group, and diagonals of a window
+        is_large = proven(operator.ge, sweeps.n, _LARGE)
+        self.block = 32 if is_large else 16  # sweeps of a group, and diagonals of a window
         self.size = 2 * self.block  # rows that a window meets
         self.windows = -(-(sweeps.n - 2 + self.block) // self.block)
-        self.groups = -(-sweeps.most // self.block)
+        self.groups = -(-sweeps.n // self.block) * sweeps.many
 
     def buffers(self) -> Scratch:
         """The scratch memory."""
@@ -62,10 +70,10 @@ class AccumulatedRotations:
             "turned_rows": Buffer(float32, (self.size, line), written=True, local=True),
         }
 
-    def rotated(self, q: Strips, side: int) -> Body:
+    def rotated(self, q: Strips, side: int) -> tuple[Loop, Loop]:
         """Rotate vectors, the rows of `q`, by what has been recorded."""
         at_once, _ = self.sweeps.padded(-(-q.columns // q.width))
-        some = self.fresh.index("strips", q.count // at_once)
+        some = self.fresh.index("strips", q.count // at_once * self.sweeps.many)
         number = self.fresh.index("number", self.groups * self.windows)
         groups = self.fresh.local("groups", int64)
 
@@ -90,7 +98,7 @@ class AccumulatedRotations:
     def _first_row(self, q: Strips, window: Expr) -> Expr:
         """The first row that a window has: all that its rotations meet are in the matrix."""
         first = scalar.maximum(window * self.block - (self.block - 1), 0)
-        return scalar.minimum(first, q.height - self.size)
+        return scalar.maximum(scalar.minimum(first, q.height - self.size), 0)
 
     def _product(self, q: Strips, group: Expr, window: Expr, side: int) -> Body:
         """Multiply the rotations of a window. What is stored is less than zero: tiles take products off."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType, float32, int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, proven
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_most, proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update, While
@@ -47,9 +47,23 @@ class Sweeps:
         self.room = n * (n + 1)  # rotations that are
         # Many rotations of float32 are multiplied before vectors are (`accumulated_rotations.py`).
         self.accumulated = dtype is float32 and proven(operator.ge, n, _MANY)
+        # Of an open number of rows, a run tells. For both sides of singular vectors, both ways would take a
+        # quarter longer to compile: those are rotated one by one.
+        is_known = self.accumulated or proven(operator.lt, n, _MANY)
+        self.depends = dtype is float32 and sides == 1 and not is_known
         self.most = n if self.accumulated else 4 * n  # sweeps that are recorded
-        self.turned = self.wide if self.accumulated else self.real  # the dtype of rotations
+        self.turned = self.wide if self.accumulated or self.depends else self.real  # the dtype of rotations
         self.eps = 2.0**-30 if self.real is float32 else 2.0**-52
+
+    @property
+    def has_many(self) -> Expr:
+        """True if an open number of rows turns out to be so many that rotations are multiplied first."""
+        return scalar.ge(whole(self.n), _MANY)
+
+    @property
+    def many(self) -> AnySize:
+        """The same as a size, 1 or 0: the trip count of what is done for many rows alone."""
+        return at_most(self.n // _MANY, 1) if self.depends else 1
 
     def buffers(self) -> Scratch:
         """The scratch memory."""
@@ -142,7 +156,8 @@ class Sweeps:
         neighbours = scalar.abs(self.diagonal(first)) + scalar.abs(self.diagonal(before))
         coupled = scalar.abs(self.beside(first)) > neighbours * self.eps + floor
         entry = scalar.abs(self.diagonal(before))
-        room = (used + (last - first) <= self.room) & (count < self.most) if self.sides else one > 0
+        most = scalar.select(self.has_many, whole(self.n), whole(self.most)) if self.depends else self.most
+        room = (used + (last - first) <= self.room) & (count < most) if self.sides else one > 0
         record: Body = ()
         if self.sides:
             parts = enumerate((first, last, used))
@@ -376,7 +391,10 @@ class Sweeps:
                 def row(i: Index) -> Body:
                     at = used + (i - first)
                     c, s = (self.fresh.local(name, self.real) for name in ("c", "s"))
-                    lets = (Let(local, self.rotation(at, side, part)) for part, local in enumerate((c, s)))
+                    lets = (
+                        Let(local, scalar.cast(self.rotation(at, side, part), self.real))
+                        for part, local in enumerate((c, s))
+                    )
                     following = [self.fresh.local("following", self.dtype) for _ in strips]
                     loads = (
                         Let(x, q.at(strip, i + 1, lane)) for x, strip in zip(following, strips, strict=True)
@@ -404,4 +422,7 @@ class Sweeps:
 
         count = self.fresh.local("count", int64)
         loop = self.fresh.between(0, count, self.most, sweep, "sweep")
-        return Loop(group, (Let(count, self.recorded), loop), LoopKind.PARALLEL)
+        recorded: Expr = self.recorded
+        if self.depends:
+            recorded = scalar.select(self.has_many, 0, recorded)
+        return Loop(group, (Let(count, recorded), loop), LoopKind.PARALLEL)

@@ -186,7 +186,7 @@ class Optimizer:
                     numbers[gradient.dtype] = self._numbers(gradient)
             steps = [self._update(gradient, v, numbers[gradient.dtype]) for gradient, v in pairs]
             if updates is None:
-                steps += statistics_of([g for g, _ in pairs], steps)
+                steps += statistics_of(pairs, steps)
             with control_dependencies(steps):
                 counted = assign_add(self.iterations, 1)
             return group(*steps, counted)
