@@ -303,7 +303,18 @@ def cache_folder() -> Path | None:
     """
     chosen = current("cache_dir")
     if chosen is not None:
-        return Path(chosen) if chosen else None
+        return _path(chosen) if chosen else None
+    return _usual_cache_folder(tuple(map(os.environ.get, _PLACES)))
+
+
+_path = cache(Path)  # the folder is asked for several times for each kernel
+# The variables of the environment that tell where a user's files are.
+_PLACES = ("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH")
+
+
+@cache
+def _usual_cache_folder(places: tuple[str | None, ...]) -> Path | None:
+    """Return the folder for these values of the environment."""
     try:
         home = Path.home()
     except RuntimeError:

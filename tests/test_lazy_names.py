@@ -163,7 +163,7 @@ b = ours()"""
 MODULES = {
     "import": (60, "import staticgraph; print(len(ours()))"),
     "a first run": (
-        169,
+        166,
         "import staticgraph as sg; x = sg.placeholder('float32', [4, 3]);"
         "sg.Session().run(sg.reduce_sum(sg.nn.relu(x * 2.0 + 1.0)), {x: [[1.0] * 3] * 4});"
         "print(len(ours()))",
@@ -176,9 +176,9 @@ MODULES = {
         17,  # as above
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
-    "a model of Keras": (367, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
+    "a model of Keras": (311, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
     "the program of README.md": (
-        298,
+        296,
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
         "code = re.search(r'```python\\n(.*?)```', text, re.S)[1].replace('range(500)', 'range(1)');"
         "exec(code.replace('print(', 'str(')); print(len(ours()))",

@@ -25,7 +25,7 @@ from staticgraph.compiler.capture.regions import (
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
-from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.ops.structural import changed_variables, variable_of
 from staticgraph.compiler.support.dataclass import dataclass
 
 _STATELESS = (Effect.PURE, Effect.SOURCE, Effect.CONTROL, Effect.MARK)
@@ -33,8 +33,8 @@ _STATELESS = (Effect.PURE, Effect.SOURCE, Effect.CONTROL, Effect.MARK)
 
 def written(op: Operation) -> set[Operation]:
     """Return the variables that an operation, or something in its regions, assigns to."""
-    writes = [each for each in with_inner([op]) if each.definition.effect is Effect.WRITE]
-    found = {variable_of(each.tensors[0], through_writes=True) for each in writes}
+    changed = [t for each in with_inner([op]) for t in changed_variables(each)]
+    found = {variable_of(t, through_writes=True) for t in changed}
     return {owner for owner in found if owner is not None}
 
 

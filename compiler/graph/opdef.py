@@ -39,7 +39,9 @@ class Effect(Enum):
     RANDOM = "random"  # a pure function of its seeds and of a counter that the session keeps
     SOURCE = "source"  # a placeholder or a variable: its value comes from outside
     READ = "read"  # the present value of a variable
-    WRITE = "write"  # a new value for the variable that is the first input, as a pure function of the inputs
+    WRITE = (
+        "write"  # new values for the variables that are the first inputs, as a pure function of all inputs
+    )
     HOST = "host"  # calls back into Python
     EFFECT = "effect"  # something that the user sees, in the order of construction
     EXCHANGE = "exchange"  # a collective: every process of the run gives and gets something
@@ -123,6 +125,10 @@ class OpDef:
     no_gradient_known: bool | tuple[int, ...] = ()
     dtypes: dict[str, frozenset[DType]] = field(default_factory=dict)  # allowed dtypes by letter
     effect: Effect = Effect.PURE
+    variables: int = 1  # WRITE: how many it changes; there is a result for each, and a graph has the first
+    # random: (types, shape of the first result, **attrs) -> how far a run advances the counter, if that is
+    # not the usual number of blocks for each number of the result
+    advance: Callable[..., int] | None = None
     # host, of numbers: (*values, **attrs) -> values with room for the most elements that there may be, and
     # their number. Compiled code computes these, and `cut` makes the results: (*arrays, **attrs) -> arrays.
     padded: Callable[..., Any] | None = None

@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64
 from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, content, estimate, same
@@ -46,11 +47,13 @@ from staticgraph.compiler.kernel.expr import (
 )
 from staticgraph.compiler.kernel.indices.affine import Affine, linear
 from staticgraph.compiler.kernel.lower_reductions import sum_of_products
-from staticgraph.compiler.kernel.predicated_loads import Inside, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass, replace
 
-Operand = tuple[Load, tuple[Inside, ...]]  # an element, and where it exists
+if TYPE_CHECKING:
+    from staticgraph.compiler.kernel.predicated_loads import Inside
+
+    Operand = tuple[Load, tuple[Inside, ...]]  # an element, and where it exists
 _SHORT = 16  # values of an index of the sum, for each of which code may be written
 _FEW = 6  # fewer rows than this do not fill the registers, and so many are few vectors
 
@@ -407,7 +410,14 @@ def _operand(buffers: Mapping[str, Buffer], expr: Expr) -> Operand | None:
     match expr:
         case Scalar("cast", (inner,), dtype) if dtype in (float32, float64) and inner.dtype in FLOATING:
             expr = inner
-    return unpadded(expr, buffers)
+    match expr:
+        case Load():
+            return expr, ()
+        case Scalar("select"):
+            from staticgraph.compiler.kernel.predicated_loads import unpadded  # of windows over edges
+
+            return unpadded(expr, buffers)
+    return None
 
 
 def _loads(stores: tuple[Store, ...]) -> list[Load]:

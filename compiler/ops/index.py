@@ -138,6 +138,12 @@ OPS_OF = {
         "string_to_number encode_base64 decode_base64 static_regex_replace regex_replace "
         "static_regex_full_match regex_full_match"
     ),
+    "training.adam": "apply_adam apply_ada_max",
+    "training.adaptive": "apply_adagrad apply_adadelta apply_rms_prop apply_centered_rms_prop",
+    "training.descent": "apply_gradient_descent apply_momentum",
+    "training.leaders": "apply_adagrad_da apply_ftrl apply_ftrl_v2",
+    "training.penalties": "apply_proximal_gradient_descent apply_proximal_adagrad",
+    "training.signs": "apply_add_sign apply_power_sign",
     "requirements": (
         "in_range coordinates_in_range nonzero is_permutation rows_ascend below at_most factor_positive "
         "factor_nonzero decomposable"

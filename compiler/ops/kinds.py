@@ -143,7 +143,7 @@ def _dtype_table(dtypes: Dtypes) -> dict[str, frozenset[DType]]:
     return dict(dtypes) if isinstance(dtypes, Mapping) else {"T": dtypes}
 
 
-def _declare(
+def define(
     kind: Kind,
     function: Callable[..., Any],
     *,
@@ -156,6 +156,7 @@ def _declare(
     name: str | None = None,
     **fields: Any,
 ) -> OpDef:
+    """Make the record of an op whose parameters are those of `function`, and add it to the table."""
     named = operands if isinstance(operands, Mapping) else {o: o for o in operands}
     doc = function.__doc__
     name = name or function.__name__.rstrip("_")
@@ -204,7 +205,7 @@ def elementwise(
 
         if "grad" in fields:  # no formula for single elements looks at sizes
             fields.setdefault("grad_takes", ())
-        return _declare(
+        return define(
             Kind.ELEMENTWISE, body, tf=tf, type=type, reference=numpy, element=element, body=body,
             samples=samples,
             dtypes=dtypes, vars=vars, **fields,
@@ -264,7 +265,7 @@ def reduction(
         def signature(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> None: ...
 
         signature.__name__, signature.__doc__ = body.__name__, body.__doc__
-        return _declare(
+        return define(
             Kind.REDUCTION, signature, tf=tf, type=type, reference=reference, element=element, body=body,
             samples=samples, dtypes=dtypes, operands={"axis": "reduction_indices"}, **fields,
         )
@@ -335,7 +336,7 @@ def _indexed(kind: Kind, skip: int) -> Callable[..., Callable[[Callable[..., Any
             fields[role] = in_float32(body) if wide else body
             if wide:
                 fields["grad"] = in_float32(fields.get("grad"))
-            return _declare(
+            return define(
                 kind, body, tf=tf, skip=skip, type=type, reference=numpy, samples=samples, **fields
             )
 
@@ -369,7 +370,7 @@ def structural(
     """An op that the compiler knows by name. Its function is only a signature and a docstring."""
 
     def declare(signature: Callable[..., Any]) -> OpDef:
-        return _declare(Kind.STRUCTURAL, signature, tf=tf, type=type, reference=numpy, **fields)
+        return define(Kind.STRUCTURAL, signature, tf=tf, type=type, reference=numpy, **fields)
 
     return declare
 
@@ -397,7 +398,7 @@ def host(
 
     def declare(function: Callable[..., Any]) -> OpDef:
         effect = Effect.HOST if stateful else Effect.PURE
-        return _declare(
+        return define(
             Kind.HOST, function, tf=tf, type=type, reference=function, dtypes=dtypes, effect=effect,
             differentiable=False, **fields,
         )
@@ -420,6 +421,11 @@ def holomorphic(rule: Callable[..., Any]) -> Callable[..., Any]:
 def sizes(x: Any) -> Any:
     """Return the shape of a value, or of a tensor of a graph: a tensor itself if sizes are unknown there."""
     return x.type.shape if x.type.is_static else ops.shape_of(x)
+
+
+def conjugate(x: Any) -> Any:
+    """The complex conjugate; `x` itself where it is real."""
+    return ops.conj(x) if x.dtype.is_complex else x
 
 
 def same_type(x: TensorType, *_: TensorType, **__: Any) -> TensorType:

@@ -238,3 +238,8 @@ def variable_of(tensor: Tensor, through_writes: bool = False) -> Operation | Non
         if not (aliases or (through_writes and op.definition.effect is Effect.WRITE)):
             return None
         op = op.tensors[0].op
+
+
+def changed_variables(op: Operation) -> tuple[Tensor, ...]:
+    """Return the inputs of an operation that are variables to which it gives new values."""
+    return op.tensors[: op.definition.variables] if op.definition.effect is Effect.WRITE else ()

@@ -32,7 +32,7 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.recording.restore import Recorded, restorable_name, restore
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
-from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.ops.structural import changed_variables, variable_of
 from staticgraph.runtime.files.attributes import (
     check,
     decode,
@@ -225,7 +225,7 @@ def _check_variables(op: Operation) -> None:
     if effect not in (Effect.READ, Effect.WRITE):
         return
     takes_many = op.definition.params[0].role is Role.TENSORS
-    for tensor in op.tensors if takes_many else op.tensors[:1]:
+    for tensor in op.tensors if takes_many else changed_variables(op) or op.tensors[:1]:
         if variable_of(tensor, through_writes=effect is Effect.WRITE) is None:
             raise InvalidFileError(f"{op.name!r} needs a variable, and {tensor.name} is none")
 

@@ -23,12 +23,12 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import GradientError, misuse
-from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
+from staticgraph.compiler.graph.opdef import Kind, OpDef
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.derivatives.gradient_nodes import NODES
 from staticgraph.compiler.ops.kinds import sizes
-from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.ops.structural import changed_variables, variable_of
 from staticgraph.differentiation.reachability import differentiable_inputs, source
 
 # Formulas that ask for no rank either.
@@ -89,8 +89,8 @@ def last_writes(recorded: Sequence[Operation]) -> dict[Operation, int]:
     """Return the number of the last operation that assigns to a variable, by variable."""
     found: dict[Operation, int] = {}
     for op in recorded:
-        if op.definition.effect is Effect.WRITE:
-            owner = variable_of(op.tensors[0], through_writes=True)
+        for changed in changed_variables(op):
+            owner = variable_of(changed, through_writes=True)
             if owner is not None:
                 found[owner] = op.id
     return found

@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.opdef import Role as ParamRole
 from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
+from staticgraph.compiler.ops.structural import changed_variables
 from staticgraph.draw import frames
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role
 from staticgraph.draw.wording import (
@@ -324,7 +325,7 @@ def role_of(op: Operation) -> Role:
 
 
 def _flow(op: Operation, position: int) -> Flow:
-    if op.definition.effect is Effect.WRITE and position == 0:
+    if position < len(changed_variables(op)):
         return Flow.REFERENCE
     if op.definition.name == "symbolic_gradients" and position >= op.attrs["ys"] + op.attrs["seeds"]:
         return Flow.REFERENCE

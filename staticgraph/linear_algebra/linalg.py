@@ -29,7 +29,7 @@ from staticgraph.compiler.graph.recording.op_count import (
     counted_as,
 )
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
+from staticgraph.compiler.ops.kinds import conjugate
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.linear_algebra.einsum_steps import count_of_steps, einsum_steps, has_steps
 from staticgraph.linear_algebra.matrix_functions import (

@@ -18,7 +18,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.elementwise.arithmetic import absolute
-from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
+from staticgraph.compiler.ops.kinds import conjugate
 from staticgraph.mathematics.reductions import reduce_max, reduce_sum
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.arrays.casts import of_dtype, widened
 from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
@@ -17,6 +16,10 @@ from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float64, int32, i
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.lazy_names import functions_of
+
+# Of variances and of sums of exponentials.
+_casts = functions_of("staticgraph.arrays.casts", "of_dtype widened")
 
 
 def _axes(x: Tensor, axis: Any) -> Any:
@@ -223,13 +226,13 @@ def reduce_logsumexp(
     keepdims = flag_of(renamed("keepdims", keepdims, "keep_dims", keep_dims), "keepdims")
     with name_scope(name, "ReduceLogSumExp", [input_tensor]):
         given = convert_to_tensor(input_tensor)
-        x = widened(given)
+        x = _casts.widened(given)
         largest = reduce_max(x, axis, keepdims=True)
         shift = ops.stop_gradient(ops.select(ops.is_finite(largest), largest, ops.zeros_like(largest)))
         summed = ops.log(reduce_sum(ops.exp(ops.subtract(x, shift)), axis, keepdims=keepdims))
         if not keepdims:
             shift = ops.reshape(shift, shape=ops.shape_of(summed, out_type=int32, name="Shape"))
-        return of_dtype(ops.add(summed, shift), given.dtype)
+        return _casts.of_dtype(ops.add(summed, shift), given.dtype)
 
 
 def reduce_variance(
@@ -238,9 +241,9 @@ def reduce_variance(
     """The mean of squared differences from the mean along `axis`, see `reduce_sum`."""
     with name_scope(name, "reduce_variance", [input_tensor]):
         given = convert_to_tensor(input_tensor)
-        x = widened(given)
+        x = _casts.widened(given)
         differences = x - reduce_mean(x, axis, keepdims=True)
-        return of_dtype(reduce_mean(ops.square(differences), axis, keepdims=keepdims), given.dtype)
+        return _casts.of_dtype(reduce_mean(ops.square(differences), axis, keepdims=keepdims), given.dtype)
 
 
 def reduce_std(
@@ -249,7 +252,7 @@ def reduce_std(
     """The standard deviation along `axis`: the square root of `reduce_variance`."""
     with name_scope(name, "reduce_std", [input_tensor]):
         given = convert_to_tensor(input_tensor)
-        return of_dtype(ops.sqrt(reduce_variance(widened(given), axis, keepdims)), given.dtype)
+        return _casts.of_dtype(ops.sqrt(reduce_variance(_casts.widened(given), axis, keepdims)), given.dtype)
 
 
 def count_nonzero(

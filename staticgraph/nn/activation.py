@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
@@ -16,6 +15,7 @@ from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.lazy_names import functions_of
 
 # These are the ops themselves. A file of ops is imported when one of its ops is first used.
 _OPS = {"elu", "relu", "relu6", "selu", "sigmoid", "softplus", "softsign", "tanh"}
@@ -36,6 +36,9 @@ def __getattr__(name: str) -> Any:
     return getattr(ops, name)
 
 
+_casts = functions_of("staticgraph.arrays.casts", "cast")  # of integers alone
+
+
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
     """x where it is positive, alpha * x elsewhere. Integers are converted to float32.
 
@@ -45,7 +48,7 @@ def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Te
     with name_scope(name, "LeakyRelu", [features]) as scope:
         features = convert_to_tensor(features, name="features")
         if features.dtype.is_integer:
-            features = cast(features, float32)
+            features = _casts.cast(features, float32)
         # TF1 keeps the slope in single precision whatever the tensor has.
         return ops.leaky_relu(features, alpha=float(np.float32(alpha)), name=scope)
 

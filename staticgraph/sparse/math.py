@@ -17,7 +17,7 @@ from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
+from staticgraph.compiler.ops.kinds import conjugate
 from staticgraph.mathematics.reductions import reduce_prod
 from staticgraph.sparse.structure import is_axis, places, positions, reorder, retain
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
@@ -51,7 +51,9 @@ def matmul(
             dense = conjugate(ops.transpose(dense, perm=(1, 0)))
         values = conjugate(a.values) if adjoint_a else a.values
         terms = ops.gather(dense, a.indices[:, column], axis=0) * ops.expand_dims(values, axis=1)
-        return ops.unsorted_segment_sum(terms, a.indices[:, row], num_segments=a.dense_shape[row])
+        made = ops.unsorted_segment_sum(terms, a.indices[:, row], num_segments=a.dense_shape[row])
+        made.set_shape([a.shape.with_rank(2)[row].value, rows[0 if adjoint_b else 1].value])
+        return made
 
 
 def _kept(x: SparseTensor, axis: Any, call: str) -> tuple[Any, Any]:
@@ -207,14 +209,17 @@ def add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
         with name_scope(None, "SparseTensorDenseAdd", [one, other]):
             dense = convert_to_tensor(other, dtype=one.dtype)
             return ops.tensor_scatter_add(dense, one.indices, one.values)
-    return _combined(a, b, ops.add, "SparseAdd", least)
+    with counted_as(get_default_graph(), 1 if isinstance(least, Tensor) else 2):
+        return _combined(a, b, ops.add, "SparseAdd", least)
 
 
+@counts_as(1)
 def maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     """The larger of the elements of two sparse tensors; what is not stored counts as 0."""
     return _combined(sp_a, sp_b, ops.maximum, name or "SparseSparseMaximum")
 
 
+@counts_as(1)
 def minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     """The smaller of the elements of two sparse tensors; what is not stored counts as 0."""
     return _combined(sp_a, sp_b, ops.minimum, name or "SparseSparseMinimum")

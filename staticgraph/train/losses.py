@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph import nn
-from staticgraph.arrays.array_ops import fitted_rank
 from staticgraph.arrays.casts import of_dtype, widened
 from staticgraph.building.framework import (
     GraphKeys,
@@ -422,6 +421,8 @@ def sparse_softmax_cross_entropy(
         if None not in ranks and ranks[1] == ranks[0] and y.shape.as_list()[-1] == 1:
             y = ops.squeeze(y, axis=(-1,))
         elif None in ranks:
+            from staticgraph.arrays.array_ops import fitted_rank  # most ranks are known
+
             y = fitted_rank(y, ops.rank_of(z) - 1)
         weights = _without_axis(convert_to_tensor(weights), y)
         losses = nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=z, name="xentropy")
@@ -433,7 +434,7 @@ def _without_axis(weights: Tensor, labels: Tensor) -> Tensor:
     given, wanted = weights.shape.ndims, labels.shape.ndims
     if given == 0:
         return weights
-    if None in (given, wanted):
+    if given is None or wanted is None:
         with counted_as(weights.graph, 19):  # TensorFlow branches on the ranks
             most = ops.minimum(ops.rank_of(weights), ops.rank_of(labels))
             return ops.reshape(weights, shape=ops.shape_of(weights)[:most])

@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
+from staticgraph.compiler.ops.structural import changed_variables
 
 
 class State:
@@ -50,7 +51,9 @@ class State:
             value = self._value(operand, known).tolist() if static is None else static
             attrs[name] = tuple(value) if isinstance(value, list) else value
         if definition.effect is Effect.WRITE:
-            inputs = [self.values.get(op.tensors[0]), *(self._value(t, known) for t in op.tensors[1:])]
+            count = len(changed_variables(op))
+            inputs = [self.values.get(t) for t in op.tensors[:count]]
+            inputs += [self._value(t, known) for t in op.tensors[count:]]
         else:
             inputs = [self._value(t, known) for t in op.tensors]
         assert definition.reference is not None, op
@@ -61,7 +64,8 @@ class State:
         with np.errstate(all="ignore"):
             made = definition.reference(*inputs, **given)
         results = made if isinstance(made, tuple) else (made,)
+        for tensor, array in zip(changed_variables(op), results, strict=False):
+            self.values[tensor] = tensor.dtype.round(array)
+        results = results[:1] if definition.effect is Effect.WRITE else results
         for tensor, array in zip(op.outputs, results, strict=True):
             known[tensor] = tensor.dtype.round(array)
-        if definition.effect is Effect.WRITE:
-            self.values[op.tensors[0]] = known[op.outputs[0]]

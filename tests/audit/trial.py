@@ -57,6 +57,7 @@ def judged(use: Use, known: bool = True, device: str = "cpu") -> str:
             inputs, feeds = _inputs(use, known)
             made = use.call(inputs)
             fetches = [t for t in made if isinstance(t, sg.Tensor)] or list(made)
+            fetches += [v for place, v in enumerate(inputs) if place and use.changes(place)]
             with sg.Session(device=device, memory_limit=1 << 29) as session:
                 session.run(sg.global_variables_initializer())
                 found = as_tuple(tuple(session.run(fetches, feeds, timeout=5.0)))
@@ -103,7 +104,7 @@ def _inputs(use: Use, known: bool) -> tuple[list[Any], dict[Any, np.ndarray]]:
     inputs: list[Any] = []
     feeds: dict[Any, np.ndarray] = {}
     for number, (array, dtype) in enumerate(use.seen):
-        if number == 0 and use.op.effect is Effect.WRITE:
+        if use.changes(number):
             inputs.append(sg.Variable(array, dtype=dtype))
             continue
         tensor = ops.placeholder(dtype, array.shape if known else None)

@@ -235,8 +235,9 @@ def built(
     def given(array: Any, dtype: Any = None) -> Any:
         array, n = np.asarray(array), len(inputs)
         dtype = dtype or sg.as_dtype(array.dtype)
-        if n == 0 and (keeps or op.effect is Effect.WRITE) and dtype is not sg.string:
-            inputs.append(sg.Variable(array, dtype=dtype, name="v"))
+        changed = op.variables if op.effect is Effect.WRITE else int(keeps)
+        if n < changed and dtype is not sg.string:
+            inputs.append(sg.Variable(array, dtype=dtype, name=f"v{n or ''}"))
         else:
             shape = array.shape if n % 2 else [None] * array.ndim
             inputs.append(sg.placeholder(dtype, shape, name=f"x{n}"))

@@ -55,6 +55,14 @@ def test_nodes_that_contradict_themselves(nodes, text):
     refused(model(nodes, F, Y), text)
 
 
+@pytest.mark.parametrize(
+    "shape", [[2**63 - 1], [2**40, 2**40], [1] * 200], ids=["long", "large", "many axes"]
+)
+def test_an_input_that_no_memory_holds(shape):
+    """The error is that of a file, whatever the operation for the input says."""
+    refused(model([node("Relu", "x", "y")], [info("x", "float32", shape)], Y), "memory|axes")
+
+
 def test_two_tensors_of_one_name():
     twice = [tensor("w", np.zeros(2, np.float32)), tensor("w", np.ones(2, np.float32))]
     refused(model([node("Add", "x w", "y")], F, Y, twice), "2 tensors are called 'w'")

@@ -52,6 +52,14 @@ class Use:
         pairs = list(zip(self.arrays, self.dtypes, strict=True))
         return pairs[1:] if self.op.effect is Effect.RANDOM else pairs
 
+    def changes(self, place: int) -> bool:
+        """Return True if the input at this place is a variable, which the op gives a new value."""
+        return self.op.effect is Effect.WRITE and place < self.op.variables
+
+    def seen_results(self, results: Sequence[Any]) -> Sequence[Any]:
+        """The results that the user's graph has: of several variables that change, the first one."""
+        return results[:1] if self.op.effect is Effect.WRITE else results
+
     def _by_name(self, inputs: Sequence[Any]) -> dict[str, Any]:
         rest, named = list(inputs), {}
         for param, count in tensor_params(self.op, len(rest)):

@@ -171,9 +171,9 @@ def test_an_op_with_samples(op: OpDef, tmp_path: Path):
     for use in uses(op, next(dtype_choices(op))):
         inputs = []
         for array, dtype in use.seen:
-            if op.effect is Effect.WRITE and not inputs:
+            if use.changes(len(inputs)):
                 inputs.append(ops.variable(dtype=dtype, shape=array.shape))
-                session.variables.write(inputs[0].op, array)
+                session.variables.write(inputs[-1].op, array)
             else:
                 inputs.append(ops.placeholder(dtype, array.shape))
                 feeds[inputs[-1]] = array

@@ -54,7 +54,7 @@ def test_a_training_step_shows_gradients_as_one_box_and_what_is_assigned():
     gradients = [box for box in drawing.boxes if box.role is Role.GRADIENTS]
     assert [(box.title, box.lines) for box in gradients] == [("gradients", ("of loss", "by 2 tensors"))]
     assigned = {box.lines[-1] for box in drawing.boxes if box.role is Role.ASSIGN}
-    assert assigned == {"→ layer/W", "→ layer/b"}
+    assert assigned == {"→ layer/W, lr = 0.5", "→ layer/b, lr = 0.5"}
     assert not any(link.flow is Flow.REFERENCE for link in drawing.links)  # the labels say it
     assert any(link.flow is Flow.CONTROL for link in drawing.links)
 

@@ -12,7 +12,7 @@ from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_
 from staticgraph.compiler.capture.step import Needs, Stop
 from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.errors import GraphError
+from staticgraph.compiler.graph.errors import GraphError, require
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close
 from staticgraph.compiler.graph.opdef import OPS, ops
@@ -32,6 +32,8 @@ def capture_branch(walk: Walk, op: Operation) -> Made:
     if isinstance(pred, Needs):
         return pred
     pred = walk.feeds.known(pred)
+    text = f"{pred.type} chooses no branch, it must be one truth value or one int32"
+    require(not pred.shape, text, hint="reduce_all and reduce_any make one truth value of many")
     inner = walk.wanted.inner.get(op, ())  # tensors inside that are wanted too: zeros in other branches
     made = _all_branches(walk, op, pred, inner) if pred.constant is None else _taken(walk, op, pred, inner)
     only_inner = op in walk.wanted.entered and not isinstance(made, Stop)

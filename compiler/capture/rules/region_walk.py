@@ -17,7 +17,7 @@ from staticgraph.compiler.capture.walk import Walk
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
-from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.ops.structural import changed_variables, variable_of
 
 
 def perform_region(
@@ -58,8 +58,8 @@ class RegionState:
 
     def __init__(self, walk: Walk, inside: Sequence[Operation]) -> None:
         self._walk = walk
-        writes = [op for op in inside if op.definition.effect is Effect.WRITE]
-        owners = [variable_of(op.tensors[0], through_writes=True) for op in writes]
+        changed = [t for op in inside for t in changed_variables(op)]
+        owners = [variable_of(t, through_writes=True) for t in changed]
         self._variables = list(dict.fromkeys(owner for owner in owners if owner is not None))
         self._draws = [op for op in inside if op.definition.effect is Effect.RANDOM]
         self._ordered = any(op.definition.effect is Effect.EFFECT for op in inside)

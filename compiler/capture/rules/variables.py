@@ -7,8 +7,9 @@ from staticgraph.compiler.capture.step import NeedsTypes, Stop
 from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk, no_inputs
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
+from staticgraph.compiler.graph.function import as_outputs
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.ops.structural import changed_variables, variable_of
 
 
 def capture_input(walk: Walk, op: Operation) -> Made:
@@ -17,21 +18,25 @@ def capture_input(walk: Walk, op: Operation) -> Made:
 
 
 def capture_update(walk: Walk, op: Operation) -> Made:
-    """Return the new value of a variable, computed from the present one."""
-    owner, given = _owner(op), op.tensors[1:]
-    if (needs := walk.lacking(given) or walk.lacking_type(owner)) is not None:
+    """Return the new value of a variable, computed from the present one; so are those of its slots."""
+    changed = changed_variables(op)
+    owners, given = [_owner(op, t) for t in changed], op.tensors[len(changed) :]
+    if (needs := walk.lacking(given)) is not None:
         return needs
+    for owner in owners:
+        if (needs := walk.lacking_type(owner)) is not None:
+            return needs
     rest = [walk.value(t) for t in given]
-    made = applied(walk, op, [walk.variable(owner), *rest])
+    made = applied(walk, op, [*map(walk.variable, owners), *rest])
     if isinstance(made, Stop):
         return made
-    walk.state.variables[owner] = made
-    return walk.read(owner)
+    walk.state.variables.update(zip(owners, as_outputs(made), strict=True))
+    return walk.read(owners[0])
 
 
 def capture_assign(walk: Walk, op: Operation) -> Made:
     """Return the value that is assigned. The variable need not have a value before."""
-    owner, given = _owner(op), op.tensors[1]
+    owner, given = _owner(op, op.tensors[0]), op.tensors[1]
     if (needs := walk.lacking([given])) is not None:
         return needs
     value, known = walk.value(given), owner.outputs[0].type
@@ -58,11 +63,11 @@ def capture_initialized_value(walk: Walk, op: Operation) -> Made:
     return walk.lacking([chosen]) or walk.value(chosen)
 
 
-def _owner(op: Operation) -> Operation:
-    """Return the variable that an operation assigns to."""
-    owner = variable_of(op.tensors[0], through_writes=True)
+def _owner(op: Operation, changed: Tensor) -> Operation:
+    """Return the variable that an operation assigns to, which the tensor `changed` stands for."""
+    owner = variable_of(changed, through_writes=True)
     if owner is None:
-        text = f"{op.name} ({op.type}) assigns to {op.tensors[0].name}, which is no variable"
+        text = f"{op.name} ({op.type}) assigns to {changed.name}, which is no variable"
         raise InvalidArgumentError(layout(text, op.where), op)
     return owner
 

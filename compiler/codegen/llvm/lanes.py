@@ -148,9 +148,10 @@ def _depth(body: tuple[Stmt, ...]) -> int:
     for stmt in statements(body):
         roots = [stmt.value] if isinstance(stmt, Store) else [*expressions(stmt)]
         for node in walk(*roots):
-            inner = () if isinstance(node, Load) else node.children
-            depth = max([depths[child] for child in inner], default=0) + isinstance(node, (Scalar, Lookup))
-            depths[node] = max(depth, depths.get(node, 0))
+            if node not in depths:
+                inner = () if isinstance(node, Load) else node.children
+                depth = max([depths[child] for child in inner], default=0)
+                depths[node] = depth + isinstance(node, (Scalar, Lookup))
         if isinstance(stmt, Let):
             depths[stmt.local] = depths[stmt.value]
     return max(depths.values(), default=0)

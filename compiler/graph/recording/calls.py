@@ -34,7 +34,7 @@ from staticgraph.compiler.graph.errors import (
     shown,
 )
 from staticgraph.compiler.graph.function import Literal
-from staticgraph.compiler.graph.opdef import METHODS, OPS, OpDef, Param, Role
+from staticgraph.compiler.graph.opdef import METHODS, OPS, Effect, OpDef, Param, Role
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import Dimension, TensorType, check_parts
 from staticgraph.compiler.graph.static_value import static_value
@@ -66,9 +66,9 @@ class RecordedCall:
                 if value is None and (not param.partial or param.default is None):
                     return self._unknown(types)
                 attrs[param.name] = value
-        return result_types(
-            self.op, types, {p.name: attrs[p.name] for p in self.op.params if p.name in attrs}
-        )
+        given = {p.name: attrs[p.name] for p in self.op.params if p.name in attrs}
+        made = result_types(self.op, types, given)
+        return made[:1] if self.op.effect is Effect.WRITE else made
 
     def _unknown(self, types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
         """An operand depends on what is fed: only the dtype is known."""

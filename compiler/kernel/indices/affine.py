@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import chain
 
 from staticgraph.compiler.graph.dtypes import DType, int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, estimate
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, several
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Reduce, Scalar, unknown, walk
 from staticgraph.compiler.support.dataclass import dataclass
@@ -90,12 +90,20 @@ class Affine:
     def expr(self) -> Expr:
         """The form as an expression, the same object for equal forms: greater factors first."""
         constant = wrapped(self.constant)
-        factors = ((term, wrapped(factor)) for term, factor in self.terms.items())
-        order = [(estimate(f), term, f) for term, f in factors if isinstance(f, Size) or f]
+        order: list[tuple[int, Expr, AnySize]] = []
+        for term, factor in self.terms.items():
+            factor = wrapped(factor)
+            if isinstance(factor, Size) or factor:
+                order.append((estimate(factor), term, factor))
         if len(order) > 1:
             order.sort(key=lambda t: (t[0] < 0, -abs(t[0]), getattr(t[1], "name", "~")))
-        added = [_scaled(term, factor) for about, term, factor in order if about >= 0]
-        taken = [_scaled(term, wrapped(-factor)) for about, term, factor in order if about < 0]
+        added: list[Expr] = []
+        taken: list[Expr] = []
+        for about, term, factor in order:
+            if about >= 0:
+                added.append(_scaled(term, factor))
+            else:
+                taken.append(_scaled(term, wrapped(-factor)))
         if constant > 0 or not order:
             added.append(Const(constant, int64))
         elif constant < 0:
@@ -105,6 +113,10 @@ class Affine:
             out = Scalar("add", (out, term), int64)
         for term in taken:
             out = Scalar("sub", (out, term), int64)
+        if "linear" not in out.known and all(_is_varying(t) and f.__class__ is int for _, t, f in order):
+            # What `linear` and `simplify_index` would find again, expression by expression.
+            out.known["linear"] = Affine({term: factor for _, term, factor in order}, constant)
+            out.known["simple"] = out
         return out
 
 
@@ -117,6 +129,11 @@ def wrapped(number: AnySize) -> AnySize:
     if isinstance(number, Size) or -_HALF <= number < _HALF:
         return number
     return (number + _HALF) % (2 * _HALF) - _HALF
+
+
+def _is_varying(term: Expr) -> bool:
+    """Return True for a loop variable that has several values."""
+    return term.__class__ is Index and several(term.extent)
 
 
 def _scaled(term: Expr, factor: AnySize) -> Expr:

@@ -107,7 +107,7 @@ def conflict(loop: Loop, buffers: dict[str, Buffer], private: Set[str] = frozens
             return f"the update of {update.local.name} is not a step of a reduction"
     if updates and (name := _read_partial(loop, updates)) is not None:
         return f"{name} is read while it is being reduced"
-    touched = accesses(loop.body)
+    touched = dict.fromkeys(accesses(loop.body))  # most are read by several statements
     written = {a.buffer for a in touched if isinstance(a, Store)}
     changing = _changing(loop, [a for a in touched if isinstance(a, Load) and a.buffer in written])
     for name in sorted(written - private):

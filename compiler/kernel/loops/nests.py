@@ -9,6 +9,7 @@ The schedules of a CPU and of a GPU begin with these.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container
 from functools import partial
 
@@ -165,12 +166,12 @@ def _jumps(index: Index, body: tuple[Stmt, ...]) -> float:
     """
     locals_ = lane_locals(index, body)
     total = 0.0
-    for access in accesses(body):
+    for access, times in Counter(accesses(body)).items():
         step = step_of(access, index, locals_)
         if isinstance(access, Store):
             total += 0 if is_one_of(step, 1) else SCATTER
-        else:
-            total += 0 if is_one_of(step, -2, -1, 0, 1, 2) else GATHER  # 2: the parts of complex numbers
+        else:  # 2: the parts of complex numbers
+            total += 0 if is_one_of(step, -2, -1, 0, 1, 2) else times * GATHER
     return total
 
 

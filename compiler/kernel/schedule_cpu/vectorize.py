@@ -24,7 +24,7 @@ from collections.abc import Container, Iterator
 
 from staticgraph.compiler.graph.sizes import Size, content, estimate, same
 from staticgraph.compiler.kernel.cost import UNKNOWN_TRIPS, operation_cost, values
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, substitute
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Scalar, substitute
 from staticgraph.compiler.kernel.indices.affine import linear
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.loops.dependence import accesses, lane_locals, obstacle, reductions
@@ -133,6 +133,7 @@ class _Vectorizer:
         total = 0.0
         stored = Counter(s.buffer for s in body if isinstance(s, Store))
         pairs = {name for name, times in stored.items() if times % 2 == 0}
+        costs: dict[Expr, float] = {}  # most are a part of several statements
         for stmt in body:
             if isinstance(stmt, Loop):
                 total += estimate(stmt.index.extent) * (self.cost(stmt.body, index, lanes, varying) + _LOOP)
@@ -141,17 +142,24 @@ class _Vectorizer:
                 total += UNKNOWN_TRIPS * (self.cost(stmt.body, index, lanes, varying) + _LOOP)
                 continue
             for node in values(stmt):
-                if isinstance(node, Load):
-                    step = step_of(node, index, varying) if index else 1
-                    near, paired = is_one_of(step, 0, 1), is_one_of(step, 2, -1, -2)
-                    total += 1.0 if near else PAIRS if paired else GATHER * lanes
-                else:
-                    total += operation_cost(node.op)
+                if node not in costs:
+                    costs[node] = _cost_of(node, index, lanes, varying)
+                total += costs[node]
             if isinstance(stmt, Store):
                 step = step_of(stmt, index, varying) if index else 1
                 paired = is_one_of(step, 2) and stmt.buffer in pairs
                 total += 1.0 if is_one_of(step, 1) else PAIRS if paired else SCATTER * lanes
         return total
+
+
+def _cost_of(node: Load | Scalar, index: Index | None, lanes: int, varying: Container[Expr]) -> float:
+    """The cost of one operation in `lanes` lanes along `index`."""
+    if not isinstance(node, Load):
+        return operation_cost(node.op)
+    step = step_of(node, index, varying) if index else 1
+    if is_one_of(step, 0, 1):
+        return 1.0
+    return PAIRS if is_one_of(step, 2, -1, -2) else GATHER * lanes
 
 
 _WORTH = 4  # vectors in a loop: the first one is done under a mask

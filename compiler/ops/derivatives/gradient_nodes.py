@@ -20,8 +20,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OPS, OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.ops.elementwise.activation import SELU_ALPHA, SELU_SCALE
-from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
-from staticgraph.compiler.ops.kinds import composite, sizes
+from staticgraph.compiler.ops.kinds import composite, conjugate, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 
 Parts = tuple[Any, ...]

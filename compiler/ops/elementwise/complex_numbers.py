@@ -52,11 +52,6 @@ def conj(input: Any) -> Any:
     return scalar.complex(scalar.real(input), -scalar.imag(input))
 
 
-def conjugate(x: Any) -> Any:
-    """The complex conjugate; `x` itself where it is real."""
-    return ops.conj(x) if x.dtype.is_complex else x
-
-
 @elementwise(
     tf="Real", result=_part, numpy=lambda input: np.real(input).copy(), dtypes=COMPLEX, primitive="real",
     samples=reals(), grad=lambda g, y, x: (complex_(g, 0.0),),

@@ -14,8 +14,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
 from staticgraph.compiler.graph.sizes import is_open, proven, same, same_shape
 from staticgraph.compiler.ops.arrays.creation import positions
-from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
-from staticgraph.compiler.ops.kinds import composite
+from staticgraph.compiler.ops.kinds import composite, conjugate
 from staticgraph.compiler.ops.linear_algebra.algorithms import unrolled
 from staticgraph.compiler.ops.linear_algebra.products import summed_over_batches
 from staticgraph.compiler.ops.samples import Sample, real

@@ -15,8 +15,7 @@ from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.kernel.expr import Const
 from staticgraph.compiler.kernel.stmt import Store
 from staticgraph.compiler.ops.arrays.creation import positions
-from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
-from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
+from staticgraph.compiler.ops.kinds import Described, Out, View, composite, conjugate, routine
 from staticgraph.compiler.ops.linear_algebra.algorithms import bands
 from staticgraph.compiler.ops.linear_algebra.factors import Batch, is_empty, of_each
 from staticgraph.compiler.ops.linear_algebra.lapack import adjoint, block, product

@@ -12,8 +12,7 @@ from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, merge, shape_text
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
-from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
-from staticgraph.compiler.ops.kinds import View, composite, contraction, sizes
+from staticgraph.compiler.ops.kinds import View, composite, conjugate, contraction, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 
 PRODUCTS = FLOATING | COMPLEX | {int32, int64}

@@ -15,8 +15,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
-from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
-from staticgraph.compiler.ops.kinds import View, contraction
+from staticgraph.compiler.ops.kinds import View, conjugate, contraction
 from staticgraph.compiler.ops.linear_algebra.products import PRODUCTS
 from staticgraph.compiler.ops.samples import Sample, real
 

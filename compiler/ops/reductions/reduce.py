@@ -22,8 +22,7 @@ from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
 from staticgraph.compiler.graph.sizes import AnySize, is_open, positive
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.ops.elementwise.complex_numbers import conjugate
-from staticgraph.compiler.ops.kinds import composite, in_float32, reduced_shape, reduction, sizes
+from staticgraph.compiler.ops.kinds import composite, conjugate, in_float32, reduced_shape, reduction, sizes
 from staticgraph.compiler.ops.samples import Sample, distinct, real, truth
 
 Axis = int | tuple[int, ...] | None

@@ -23,7 +23,8 @@ _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 _SIGNATURES = {"JPEG": b"\xff\xd8\xff", "PNG": b"\x89PNG\r\n\x1a\n", "GIF": b"GIF8", "BMP": b"BM"}
 
 
-def _pillow() -> Any:
+def pillow() -> Any:
+    """Return Pillow's module of images. ImportError if it is not installed."""
     try:
         from PIL import Image  # an extra
     except ImportError:
@@ -39,9 +40,9 @@ def _check(holds: bool, text: str) -> None:
 
 
 @contextmanager
-def _opened(contents: bytes, *kinds: str) -> Iterator[Any]:
-    """The file as a picture of Pillow's, of a size that is allowed."""
-    image_module, kind = _pillow(), " or ".join(kinds)
+def opened(contents: bytes, *kinds: str) -> Iterator[Any]:
+    """Open a file of one of some kinds as a picture of Pillow's, of a size that is allowed."""
+    image_module, kind = pillow(), " or ".join(kinds)
     try:
         with image_module.open(io.BytesIO(contents), formats=kinds) as picture:
             _check_size(picture.width, picture.height, 4)
@@ -68,7 +69,7 @@ def _pixels(picture: Any, channels: int) -> np.ndarray:
     if not channels:
         channels = _own_channels(picture)
     if picture.mode.startswith("I"):  # 16 bits of gray: the lower ones are dropped
-        picture = _pillow().fromarray((np.asarray(picture) >> 8).astype(np.uint8))
+        picture = pillow().fromarray((np.asarray(picture) >> 8).astype(np.uint8))
     mode = _MODES[channels]
     pixels = np.asarray(picture if picture.mode == mode else picture.convert(mode))
     return np.array(pixels.reshape(*pixels.shape[:2], channels))
@@ -94,7 +95,7 @@ def is_jpeg(contents: bytes) -> bool:
 
 def decode_picture(contents: bytes, formats: Sequence[str], mode: str) -> np.ndarray:
     """The picture of a file in one of some formats, by Pillow's names for them and for the kind of pixels."""
-    with _opened(contents, *formats) as picture:
+    with opened(contents, *formats) as picture:
         pixels = np.asarray(picture if picture.mode == mode else picture.convert(mode))
         return np.array(pixels.reshape(*pixels.shape[:2], -1))
 
@@ -107,7 +108,7 @@ def decode_jpeg(contents: bytes, channels: int = 0, ratio: int = 1) -> np.ndarra
     """
     _check(channels in (0, 1, 3), f"channels is {channels}, and must be 0, 1 or 3 for a JPEG file")
     _check(ratio in (1, 2, 4, 8), f"ratio is {ratio}, and must be 1, 2, 4 or 8")
-    with _opened(contents, "JPEG") as picture:
+    with opened(contents, "JPEG") as picture:
         return _pixels(_shrunk(picture, ratio), channels)
 
 
@@ -116,7 +117,7 @@ def _shrunk(picture: Any, ratio: int) -> Any:
     wanted = (-(-picture.width // ratio), -(-picture.height // ratio))
     if ratio > 1:
         picture.draft(picture.mode, (max(picture.width // ratio, 1), max(picture.height // ratio, 1)))
-    return picture if picture.size == wanted else picture.resize(wanted, _pillow().Resampling.BOX)
+    return picture if picture.size == wanted else picture.resize(wanted, pillow().Resampling.BOX)
 
 
 def decode_and_crop_jpeg(contents: bytes, crop_window: Any, channels: int = 0, ratio: int = 1) -> np.ndarray:
@@ -131,7 +132,7 @@ def decode_and_crop_jpeg(contents: bytes, crop_window: Any, channels: int = 0, r
 
 def extract_jpeg_shape(contents: bytes) -> tuple[int, int, int]:
     """Height, width and channels of a JPEG file, which is not decoded."""
-    with _opened(contents, "JPEG") as picture:
+    with opened(contents, "JPEG") as picture:
         return picture.height, picture.width, len(picture.getbands())
 
 
@@ -144,10 +145,10 @@ def decode_png(contents: bytes, channels: int = 0, dtype: Any = np.uint8) -> np.
     _check(channels in range(5), f"channels is {channels}, and must be from 0 to 4 for a PNG file")
     deep = np.dtype(dtype) == np.uint16
     _check(deep or np.dtype(dtype) == np.uint8, f"dtype is {dtype}, and must be uint8 or uint16")
-    with _opened(contents, "PNG") as picture:
+    with opened(contents, "PNG") as picture:
         if not deep:
             return _pixels(picture, channels)
-        own = decode_deep_png(contents, _pillow(), MAX_ELEMENTS)
+        own = decode_deep_png(contents, pillow(), MAX_ELEMENTS)
         if own is None:
             return _pixels(picture, channels).astype(np.uint16) * np.uint16(257)
     return _with_channels(own, channels)
@@ -173,13 +174,13 @@ def _with_channels(pixels: np.ndarray, channels: int) -> np.ndarray:
 def decode_bmp(contents: bytes, channels: int = 0) -> np.ndarray:
     """A BMP file as uint8 [height, width, channels]; `channels` is 0, 1, 3 or 4."""
     _check(channels in (0, 1, 3, 4), f"channels is {channels}, and must be 0, 1, 3 or 4 for a BMP file")
-    with _opened(contents, "BMP") as picture:
+    with opened(contents, "BMP") as picture:
         return _pixels(picture, channels)
 
 
 def decode_gif(contents: bytes) -> np.ndarray:
     """All frames of a GIF file as uint8 [frames, height, width, 3]."""
-    with _opened(contents, "GIF") as picture:
+    with opened(contents, "GIF") as picture:
         frames: list[np.ndarray] = []
         while True:
             _check_size(picture.width, picture.height, 3, len(frames) + 1)
@@ -281,5 +282,5 @@ def _saved(image: np.ndarray, kind: str, **options: Any) -> bytes:
     _check(image.size > 0, f"an image of shape {list(image.shape)} has no pixels")
     out = io.BytesIO()
     pixels = image[..., 0] if image.shape[2] == 1 else image
-    _pillow().fromarray(np.ascontiguousarray(pixels)).save(out, kind, **options)
+    pillow().fromarray(np.ascontiguousarray(pixels)).save(out, kind, **options)
     return out.getvalue()

@@ -12,7 +12,7 @@ import numpy as np
 from staticgraph.building.inputs import placeholder
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import NotFoundError, layout, misuse
+from staticgraph.compiler.graph.errors import GraphError, NotFoundError, OpError, headline, layout, misuse
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
@@ -75,6 +75,8 @@ def load(model: Any, *, inputs: Mapping[str, Any] | None = None, trainable: bool
     except OnnxError as error:
         kind = UnsupportedOnnxError if isinstance(error, UnsupportedOnnxError) else OnnxError
         raise misuse(kind, str(error)) from None
+    except (GraphError, OpError) as error:  # no operation has what the file tells of an input or a tensor
+        raise misuse(OnnxError, headline(error)) from None
 
 
 def read_model(model: Any) -> tuple[ModelProto, Path | None]:

@@ -31,7 +31,10 @@ from staticgraph.tf1.keras import estimator as keras_estimator
 _SAME = """
     audio bitwise data data.experimental debugging distribute distributions
     estimator.export estimator.inputs feature_column graph_util
-    image io keras keras.activations keras.applications keras.backend keras.callbacks keras.constraints
+    image io keras keras.activations keras.applications keras.applications.imagenet_utils
+    keras.applications.inception_v3 keras.applications.mobilenet keras.applications.mobilenet_v2
+    keras.applications.resnet keras.applications.resnet50 keras.applications.vgg16 keras.applications.vgg19
+    keras.backend keras.callbacks keras.constraints
     keras.datasets keras.datasets.boston_housing keras.datasets.cifar10 keras.datasets.cifar100
     keras.datasets.fashion_mnist keras.datasets.imdb keras.datasets.mnist keras.initializers keras.layers
     keras.losses keras.metrics keras.models keras.optimizers keras.optimizers.schedules

@@ -57,7 +57,7 @@ class AdamOptimizer(RuleOptimizer):
     def _numbers(self, like: Any) -> dict[str, Any]:
         names = [f"{rate}_power" for rate in self.powers]
         powers = {name: in_dtype_of(like, self._get_non_slot_variable(name)) for name in names}
-        return super()._numbers(like) | powers
+        return powers | super()._numbers(like)
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
         powers = {rate: self._get_non_slot_variable(f"{rate}_power") for rate in self.powers}

@@ -27,7 +27,7 @@ class AdagradOptimizer(RuleOptimizer):
     """
 
     rule = rules.adagrad
-    slots: Mapping[str, str] = {"total": "accumulator"}
+    slots: Mapping[str, str] = {"accum": "accumulator"}
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class AdagradOptimizer(RuleOptimizer):
             raise misuse(
                 ValueError, f"initial_accumulator_value must be positive, not {initial_accumulator_value}"
             )
-        super().__init__(use_locking, name, {"learning_rate": learning_rate}, epsilon=None)
+        super().__init__(use_locking, name, {"learning_rate": learning_rate})
         self._initial_accumulator_value = initial_accumulator_value
 
     def _initial(self, slot: str) -> Any:
@@ -53,7 +53,7 @@ class AdadeltaOptimizer(RuleOptimizer):
     """
 
     rule = rules.adadelta
-    slots: Mapping[str, str] = {"squares": "accum", "steps": "accum_update"}
+    slots: Mapping[str, str] = {"accum": "accum", "accum_update": "accum_update"}
 
     def __init__(
         self,
@@ -64,10 +64,6 @@ class AdadeltaOptimizer(RuleOptimizer):
         name: str = "Adadelta",
     ) -> None:
         super().__init__(use_locking, name, {"lr": learning_rate, "rho": rho, "epsilon": epsilon})
-
-    def _numbers(self, like: Any) -> dict[str, Any]:
-        numbers = super()._numbers(like)
-        return {"learning_rate": numbers.pop("lr"), **numbers}
 
 
 class RMSPropOptimizer(RuleOptimizer):
@@ -85,8 +81,6 @@ class RMSPropOptimizer(RuleOptimizer):
     array([-0.018, -0.032])
     """
 
-    rule = rules.rmsprop
-
     def __init__(
         self,
         learning_rate: Any,
@@ -99,7 +93,8 @@ class RMSPropOptimizer(RuleOptimizer):
     ) -> None:
         numbers = {"learning_rate": learning_rate, "decay": decay, "momentum": momentum, "epsilon": epsilon}
         super().__init__(use_locking, name, numbers)
-        self.slots = {"rms": "rms", **({"mean": "mg"} if centered else {}), "total": "momentum"}
+        self.rule = rules.centered_rmsprop if centered else rules.rmsprop
+        self.slots = {"ms": "rms", **({"mg": "mg"} if centered else {}), "mom": "momentum"}
 
     def _initial(self, slot: str) -> Any:
         return Ones() if slot == "rms" else Zeros()

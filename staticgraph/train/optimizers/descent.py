@@ -42,7 +42,7 @@ class MomentumOptimizer(RuleOptimizer):
     """
 
     rule = rules.momentum
-    slots: Mapping[str, str] = {"total": "momentum"}
+    slots: Mapping[str, str] = {"accum": "momentum"}
 
     def __init__(
         self,
@@ -53,4 +53,4 @@ class MomentumOptimizer(RuleOptimizer):
         use_nesterov: bool = False,
     ) -> None:
         hyperparameters = {"learning_rate": learning_rate, "momentum": momentum}
-        super().__init__(use_locking, name, hyperparameters, nesterov=use_nesterov)
+        super().__init__(use_locking, name, hyperparameters, use_nesterov=use_nesterov)

@@ -107,9 +107,9 @@ class Optimizer:
         """An operation that changes `var_list`, the trainable variables by default, so that `loss` falls.
 
         It adds one to `global_step`, and runs the updates in the collection UPDATE_OPS that belong to the
-        loss (moving averages of batch normalization), unless the program made them run by a control
-        dependency already. GradientError (a ValueError) where the loss depends on no variable. A function
-        of no arguments that returns the loss may stand for it: it is called once.
+        loss and to layers that it trains (moving averages of batch normalization), unless the program made
+        them run by a control dependency already. GradientError (a ValueError) where the loss depends on no
+        variable. A function of no arguments that returns the loss may stand for it: it is called once.
 
         >>> import staticgraph as sg
         >>> w = sg.Variable(3.0, name="w")
@@ -195,9 +195,8 @@ class Optimizer:
             self._create_slots([v for _, v in given])
         with name_scope(name, self._name) as scope:
             self._prepare()
-            self._begin([g for g, _ in given])
             updates = [self._update(grad, var) for grad, var in given]
-            updates += statistics_of([g for g, _ in given], updates)
+            updates += statistics_of(given, updates)
             if global_step is None:
                 step: Any = self._finish(updates, scope)
             else:
@@ -211,9 +210,6 @@ class Optimizer:
         if operation not in train_ops:
             train_ops.append(operation)
         return operation
-
-    def _begin(self, gradients: Sequence[Gradient]) -> None:
-        """Make what the updates by these gradients have in common."""
 
     def _update(self, grad: Gradient, var: Variable) -> Operation:
         with name_scope(f"update_{var.op.name}"):
@@ -339,19 +335,31 @@ def _converted(grad: Any) -> Gradient:
     return grad if isinstance(grad, IndexedSlices) else convert_to_tensor(grad)
 
 
-def statistics_of(grads: Sequence[Gradient], updates: Sequence[Operation]) -> list[Operation]:
-    """Return the operations in UPDATE_OPS that a training step runs: those whose inputs its gradients need.
+def statistics_of(
+    grads_and_vars: Sequence[tuple[Gradient, Any]], updates: Sequence[Operation]
+) -> list[Operation]:
+    """Return the operations in UPDATE_OPS that a training step runs.
 
-    None if some of them are run by a control dependency: then the program has decided which.
+    These are the ones whose inputs its gradients need, of layers that it trains: the step of a discriminator
+    leaves the statistics of the generator alone. None if some of them are run by a control dependency: then
+    the program has decided which.
     """
     graph = updates[0].graph
     collected = dict.fromkeys(getattr(u, "op", u) for u in graph.get_collection(GraphKeys.UPDATE_OPS))
     if not collected:
         return []
-    training = ancestors([*updates, *(g.op for g in grads)])
+    training = ancestors([*updates, *(g.op for g, _ in grads_and_vars)])
     if not training.isdisjoint(collected):
         return []
-    return [u for u in collected if _inputs(ancestors([u])) <= _inputs(training)]
+    trained = {v.handle.op for _, v in grads_and_vars}
+    others = {v.handle.op for v in graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)} - trained
+
+    def belongs(update: Operation) -> bool:
+        needed = ancestors([update])
+        fixed = needed.isdisjoint(trained) and not needed.isdisjoint(others)
+        return _inputs(needed) <= _inputs(training) and not fixed
+
+    return [u for u in collected if belongs(u)]
 
 
 def _inputs(operations: set[Operation]) -> set[Operation]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.checks.arguments import real_of
+from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.initializers import Constant, Zeros
 from staticgraph.state.variables import Variable
@@ -16,11 +18,14 @@ from staticgraph.train.optimizers.adaptive import AdagradOptimizer
 from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
 
 
+def _penalties(l1: float, l2: float) -> dict[str, Any]:
+    return {"l1_regularization_strength": l1, "l2_regularization_strength": l2}
+
+
 class ProximalGradientDescentOptimizer(RuleOptimizer):
     """Gradient descent with penalties: weights that the l1 penalty outweighs are exactly zero."""
 
     rule = rules.proximal_descent
-    prepared = 2
 
     def __init__(
         self,
@@ -30,8 +35,8 @@ class ProximalGradientDescentOptimizer(RuleOptimizer):
         use_locking: bool = False,
         name: str = "ProximalGradientDescent",
     ) -> None:
-        penalties = {"l1": l1_regularization_strength, "l2": l2_regularization_strength}
-        super().__init__(use_locking, name, {"learning_rate": learning_rate}, **penalties)
+        penalties = _penalties(l1_regularization_strength, l2_regularization_strength)
+        super().__init__(use_locking, name, {"learning_rate": learning_rate, **penalties})
 
 
 class ProximalAdagradOptimizer(AdagradOptimizer):
@@ -41,7 +46,6 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
     """
 
     rule = rules.proximal_adagrad
-    prepared = 2
 
     def __init__(
         self,
@@ -53,7 +57,7 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
         name: str = "ProximalAdagrad",
     ) -> None:
         super().__init__(learning_rate, initial_accumulator_value, use_locking, name)
-        self._options = {"l1": l1_regularization_strength, "l2": l2_regularization_strength}
+        self._hyperparameters |= _penalties(l1_regularization_strength, l2_regularization_strength)
 
 
 class AdagradDAOptimizer(RuleOptimizer):
@@ -64,7 +68,9 @@ class AdagradDAOptimizer(RuleOptimizer):
     """
 
     rule = rules.dual_averaging
-    slots: Mapping[str, str] = {"sums": "gradient_accumulator", "squares": "gradient_squared_accumulator"}
+    slots: Mapping[str, str] = {
+        name: name for name in ("gradient_accumulator", "gradient_squared_accumulator")
+    }
 
     def __init__(
         self,
@@ -81,20 +87,23 @@ class AdagradDAOptimizer(RuleOptimizer):
             raise misuse(
                 ValueError, f"initial_gradient_squared_accumulator_value must be positive, not {given}"
             )
-        penalties = {"l1": l1_regularization_strength, "l2": l2_regularization_strength}
-        super().__init__(use_locking, name, {"learning_rate": learning_rate}, **penalties)
+        super().__init__(use_locking, name, {"learning_rate": learning_rate})
+        self._penalties = {"l1": l1_regularization_strength, "l2": l2_regularization_strength}
         self._global_step = global_step
         self._squares = initial_gradient_squared_accumulator_value
 
     def _initial(self, slot: str) -> Any:
-        return Constant(self._squares) if slot == self.slots["squares"] else Zeros()
+        return Constant(self._squares) if "squared" in slot else Zeros()
 
     def _prepare(self) -> None:
         super()._prepare()
         self._tensors["steps"] = ops.identity(convert_to_tensor(self._global_step)) + 1
 
     def _numbers(self, like: Any) -> dict[str, Any]:
-        return super()._numbers(like) | {"steps": self._number("steps", like)}
+        steps = ops.identity(self._tensors["steps"])
+        steps = steps if steps.dtype is int64 else cast(steps, int64)
+        penalties = {name: cast(strength, like.dtype) for name, strength in self._penalties.items()}
+        return super()._numbers(like) | penalties | {"global_step": steps}
 
 
 class FtrlOptimizer(RuleOptimizer):
@@ -104,9 +113,7 @@ class FtrlOptimizer(RuleOptimizer):
     update. ValueError for negative strengths or accumulator, or a positive `learning_rate_power`.
     """
 
-    rule = rules.ftrl
-    prepared = 4
-    slots: Mapping[str, str] = {"squares": "accum", "linear": "linear"}
+    slots: Mapping[str, str] = {"accum": "accum", "linear": "linear"}
 
     def __init__(
         self,
@@ -132,15 +139,16 @@ class FtrlOptimizer(RuleOptimizer):
                 raise misuse(ValueError, f"{what} must not be negative, it is {value}")
         if real_of(learning_rate_power, "learning_rate_power") > 0.0:
             raise misuse(ValueError, f"learning_rate_power must not be positive, it is {learning_rate_power}")
-        super().__init__(
-            use_locking,
-            name,
-            {"learning_rate": learning_rate},
-            learning_rate_power=learning_rate_power,
-            l1=l1_regularization_strength,
-            l2=l2_regularization_strength,
-            shrinkage=l2_shrinkage_regularization_strength,
-        )
+        hyperparameters = {
+            "learning_rate": learning_rate,
+            **_penalties(l1_regularization_strength, l2_regularization_strength),
+            "l2_shrinkage_regularization_strength": l2_shrinkage_regularization_strength,
+            "learning_rate_power": learning_rate_power,
+        }
+        super().__init__(use_locking, name, hyperparameters)
+        shrinks = l2_shrinkage_regularization_strength > 0.0
+        self.rule = rules.ftrl_with_shrinkage if shrinks else rules.ftrl
+        self.unread = () if shrinks else ("l2_shrinkage_regularization_strength",)
         self._initial_accumulator_value = initial_accumulator_value
         self._accum_name = accum_name
         self._linear_name = linear_name

@@ -6,14 +6,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
-from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.variables import Variable
 from staticgraph.train.optimizers.optimizer import Optimizer
-from staticgraph.train.optimizers.rules import Hyper, Rule
+from staticgraph.train.optimizers.rules import Rule
+
+# Parameters of rules by the names of hyperparameters, where these differ.
+_PARAMETERS = {
+    "learning_rate": "lr",
+    "decay": "rho",
+    "learning_rate_power": "lr_power",
+    "l1_regularization_strength": "l1",
+    "l2_regularization_strength": "l2",
+    "l2_shrinkage_regularization_strength": "l2_shrinkage",
+}
 
 
 class RuleOptimizer(Optimizer):
@@ -24,19 +33,18 @@ class RuleOptimizer(Optimizer):
         name: The name of the operation, and of the slots' variables.
         hyperparameters: Numbers, tensors, or functions that give one, by name: tensors of these names are
             made with each step.
-        options: Hyperparameters of the rule that are plain values.
+        options: Attributes of the rule's op.
     """
 
     rule: Rule
     sparse_operations = 8  # of TensorFlow, if rows are updated: those that are listed twice are added up
-    prepared = 0  # options that TensorFlow makes tensors of
-    slots: Mapping[str, str] = {}  # names by arguments of the rule, in the order in which they are made
+    slots: Mapping[str, str] = {}  # names by parameters of the rule, in the order in which they are made
+    unread: Sequence[str] = ()  # hyperparameters that the rule does not take
 
     def __init__(self, use_locking: bool, name: str, hyperparameters: dict[str, Any], **options: Any) -> None:
         super().__init__(use_locking, name)
         self._hyperparameters = hyperparameters
         self._options = options
-        self._shared: dict[Any, Hyper] = {}  # what the updates of a step have in common, by dtype
 
     def _initial(self, slot: str) -> Any:
         """The initializer of a slot."""
@@ -51,19 +59,11 @@ class RuleOptimizer(Optimizer):
 
     def _prepare(self) -> None:
         self._make_tensors(**self._hyperparameters)
-        if self.prepared:
-            count_more(get_default_graph(), self.prepared)
-        self._shared = {}
-
-    def _begin(self, gradients: Sequence[Tensor | IndexedSlices]) -> None:
-        with counted_as(get_default_graph(), 0):  # they are in TensorFlow's kernels
-            for gradient in gradients:
-                if gradient.dtype not in self._shared:
-                    self._shared[gradient.dtype] = self.rule.numbers(self._numbers(gradient))
 
     def _numbers(self, like: Any) -> dict[str, Any]:
-        """The hyperparameters of the rule, in the dtype of `like`."""
-        return {name: self._number(name, like) for name in self._hyperparameters} | self._options
+        """The numbers that the rule takes, in the dtype of `like`."""
+        taken = [name for name in self._hyperparameters if name not in self.unread]
+        return {_PARAMETERS.get(name, name): self._number(name, like) for name in taken} | self._options
 
     def _number(self, name: str, like: Any) -> Tensor:
         """A hyperparameter, as `_prepare` made it, in the dtype of `like`."""
@@ -73,13 +73,12 @@ class RuleOptimizer(Optimizer):
         return self._apply_rule(grad, var)
 
     def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation:
-        return self._apply_rule(grad, var)
+        with counted_as(var.graph, self.sparse_operations):
+            return self._apply_rule(grad, var)
 
     def _apply_rule(self, grad: Tensor | IndexedSlices, var: Variable) -> Operation:
-        slots = {argument: self.get_slot(var, slot) for argument, slot in self.slots.items()}
-        with counted_as(var.graph, self.sparse_operations if isinstance(grad, IndexedSlices) else 1):
-            h = self._shared.get(grad.dtype) or self.rule.numbers(self._numbers(grad))
-            return self.rule.apply(grad, var, slots, h)
+        slots = {parameter: self.get_slot(var, slot) for parameter, slot in self.slots.items()}
+        return self.rule.apply(grad, var, slots, self._numbers(grad), self._use_locking)
 
 
 def in_dtype_of(like: Any, number: Any) -> Tensor:

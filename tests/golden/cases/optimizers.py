@@ -97,6 +97,28 @@ def minimizes_double(make):
     return build
 
 
+def nodes(make, dtype="float32"):
+    """The operations of a step: names, types, inputs, and attributes of updates."""
+
+    def build(tf):
+        variable = weights(tf, dtype=getattr(tf, dtype))
+        make(tf).minimize(dense_loss(tf, variable), name="step")
+        made = [op for op in tf.get_default_graph().get_operations() if op.name.split("/")[0] == "step"]
+        return [[op.name, kind(op), [t.name for t in op.inputs], len(op.outputs), attributes(op)]
+                for op in made]
+
+    return build
+
+
+def kind(op):
+    return "Add" if op.type == "AddV2" else op.type
+
+
+def attributes(op):
+    known = ("use_locking", "use_nesterov", "update_slots") if op.type.startswith("Apply") else ()
+    return {name: op.get_attr(name) for name in known if name in op.node_def.attr}
+
+
 def scheduled(schedule):
     def build(tf):
         variable, count = weights(tf), tf.train.get_or_create_global_step()
@@ -216,6 +238,11 @@ CASES = [
     [trains("%s, float64" % name, minimizes_double(OPTIMIZERS[name]))
      for name in ("GradientDescent", "Momentum", "Momentum, Nesterov", "Adagrad", "Adadelta", "RMSProp",
                   "RMSProp, centered", "Adam", "Ftrl")],
+    [answer("the operations of a step of %s" % name, nodes(make)) for name, make in OPTIMIZERS.items()],
+    [answer("the operations of a step of %s, float64" % name, nodes(OPTIMIZERS[name], "float64"))
+     for name in ("GradientDescent", "Momentum", "RMSProp, centered", "Adam", "Ftrl")],
+    answer("the operations of a step of Adam, with use_locking", nodes(
+        lambda tf: tf.train.AdamOptimizer(use_locking=True))),
     [trains(name, scheduled(schedule), tolerance=5) for name, schedule in SCHEDULES.items()],
     trains("clip_by_global_norm", clipped(lambda tf, grads: tf.clip_by_global_norm(grads, 2.0)[0]),
            tolerance=5),

@@ -208,6 +208,9 @@ without(
 without("only a session knows which variables have a value", "report_uninitialized")
 without(
     "it changes a variable, and an ONNX model has none",
+    "apply_ada_max apply_adadelta apply_adagrad apply_adagrad_da apply_adam apply_add_sign "
+    "apply_centered_rms_prop apply_ftrl apply_ftrl_v2 apply_gradient_descent apply_momentum apply_power_sign "
+    "apply_proximal_adagrad apply_proximal_gradient_descent apply_rms_prop "
     "assign assign_add assign_sub scatter_add scatter_div scatter_max scatter_min scatter_mul "
     "scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub scatter_update",
 )

@@ -29,9 +29,7 @@ READERS_OF = {
         "FusedBatchNormGradV2 FusedBatchNormGradV3"
     ),
     "formats.tf.graph_def.read.optimizers": (
-        "ApplyGradientDescent ApplyMomentum ApplyAdam ApplyAdaMax ApplyAdagrad ApplyAdagradDA "
-        "ApplyAdadelta ApplyRMSProp ApplyCenteredRMSProp ApplyFtrl ApplyFtrlV2 "
-        "ApplyProximalGradientDescent ApplyProximalAdagrad ResourceApplyGradientDescent "
+        "ResourceApplyGradientDescent "
         "ResourceApplyMomentum ResourceApplyAdam ResourceApplyAdaMax ResourceApplyAdagrad "
         "ResourceApplyAdagradDA ResourceApplyAdadelta ResourceApplyRMSProp ResourceApplyCenteredRMSProp "
         "ResourceApplyFtrl ResourceApplyFtrlV2 ResourceApplyProximalGradientDescent "

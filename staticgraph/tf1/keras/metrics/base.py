@@ -13,8 +13,8 @@ from staticgraph.building.framework import control_dependencies, get_default_gra
 from staticgraph.building.inputs import convert_to_tensor, group, identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.ops.structural import changed_variables
 from staticgraph.state.replicas import VariableAggregation
 from staticgraph.state.state_ops import assign_add
 from staticgraph.tf1.keras import backend as K
@@ -99,8 +99,7 @@ def _as_operation(update_state: Callable[..., Any]) -> Callable[..., Any]:
             written = [
                 op
                 for op in graph.get_operations()[begin:]
-                if op.definition.effect is Effect.WRITE
-                and any(op.tensors[0] is v.handle for v in self.variables)
+                if any(t is v.handle for t in changed_variables(op) for v in self.variables)
             ]
             return group(*written)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import get_default_graph
+from staticgraph.building.inputs import constant
 from staticgraph.building.signatures import like, with_defaults
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
@@ -41,11 +42,11 @@ class SGD(Optimizer):
         super().__init__(name, learning_rate, kwargs, momentum=momentum)
         self.nesterov = nesterov
         self.rule = rules.momentum_of_steps if momentum else rules.gradient_descent
-        self.slots = {"total": "momentum"} if momentum else {}
+        self.slots = {"accum": "momentum"} if momentum else {}
         self.numbers = {"momentum": "momentum"} if momentum else {}
 
     def _numbers(self, like: Any) -> dict[str, Any]:
-        return super()._numbers(like) | {"nesterov": self.nesterov}
+        return super()._numbers(like) | ({"use_nesterov": self.nesterov} if self.slots else {})
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"nesterov": self.nesterov}
@@ -61,7 +62,7 @@ class _WithEpsilon(Optimizer):
         self.epsilon = default_epsilon() if epsilon is None else epsilon
 
     def _numbers(self, like: Any) -> dict[str, Any]:
-        return super()._numbers(like) | {"epsilon": self.epsilon}
+        return super()._numbers(like) | {"epsilon": constant(self.epsilon, like.dtype)}
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"epsilon": self.epsilon}
@@ -101,7 +102,7 @@ class Adam(_WithDecayRates):
         super().__init__(**given)
         self.amsgrad = amsgrad
         if amsgrad:
-            self.slots = {**self.slots, "largest": "vhat"}
+            self.rule, self.slots = rules.adam_by_largest, {**self.slots, "largest": "vhat"}
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"amsgrad": self.amsgrad}
@@ -175,10 +176,11 @@ class RMSprop(_WithEpsilon):
     ) -> None:
         super().__init__(name, learning_rate, kwargs, epsilon, rho=rho, momentum=momentum)
         self.centered = centered
-        self.rule = rules.rmsprop if momentum else rules.decaying_rmsprop
-        total, mean = {"total": "momentum"} if momentum else {}, {"mean": "mg"} if centered else {}
-        self.slots = {"rms": "rms", **total, **mean}
-        self.numbers = {"decay": "rho", **({"momentum": "momentum"} if momentum else {})}
+        with_momentum = rules.centered_rmsprop if centered else rules.rmsprop
+        self.rule = with_momentum if momentum else rules.rmsprop_without_momentum
+        total, mean = {"mom": "momentum"} if momentum else {}, {"mg": "mg"} if centered else {}
+        self.slots = {"ms": "rms", **total, **mean}
+        self.numbers = {"rho": "rho", **({"momentum": "momentum"} if momentum else {})}
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"centered": self.centered}
@@ -189,7 +191,7 @@ class Adadelta(_WithEpsilon):
 
     rho = Hyper()
     rule = rules.adadelta
-    slots: Mapping[str, str] = {"squares": "accum_grad", "steps": "accum_var"}
+    slots: Mapping[str, str] = {"accum": "accum_grad", "accum_update": "accum_var"}
     numbers: Mapping[str, str] = {"rho": "rho"}
 
     def __init__(
@@ -206,8 +208,8 @@ class Adadelta(_WithEpsilon):
 class Adagrad(_WithEpsilon):
     """Gradients divided by the root of the sum of all their squares."""
 
-    rule = rules.adagrad
-    slots: Mapping[str, str] = {"total": "accumulator"}
+    rule = rules.adagrad_with_epsilon
+    slots: Mapping[str, str] = {"accum": "accumulator"}
 
     def __init__(
         self,
@@ -236,10 +238,9 @@ class Ftrl(Optimizer):
 
     learning_rate_power = Hyper()
     l1_regularization_strength, l2_regularization_strength = Hyper(), Hyper()
-    rule = rules.ftrl
-    slots: Mapping[str, str] = {"squares": "accumulator", "linear": "linear"}
+    slots: Mapping[str, str] = {"accum": "accumulator", "linear": "linear"}
     numbers: Mapping[str, str] = {
-        "learning_rate_power": "learning_rate_power",
+        "lr_power": "learning_rate_power",
         "l1": "l1_regularization_strength",
         "l2": "l2_regularization_strength",
     }
@@ -264,12 +265,13 @@ class Ftrl(Optimizer):
             l2_regularization_strength=l2_regularization_strength,
         )
         self._first, self._shrinkage = initial_accumulator_value, l2_shrinkage_regularization_strength
+        self.rule = rules.ftrl_with_shrinkage if self._shrinkage else rules.ftrl
 
     def _initial(self, slot_name: str) -> Any:
         return initializers.Constant(self._first) if slot_name == "accumulator" else None
 
     def _numbers(self, like: Any) -> dict[str, Any]:
-        return super()._numbers(like) | {"shrinkage": self._shrinkage}
+        return super()._numbers(like) | ({"l2_shrinkage": self._shrinkage} if self._shrinkage else {})
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {

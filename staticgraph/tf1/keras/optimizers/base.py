@@ -180,9 +180,13 @@ class Optimizer:
     def _apply(self, pairs: list[tuple[Any, Any]], name: str | None, updates: Any) -> Operation:
         with name_scope(name or self._name):
             self._prepare([v for _, v in pairs])
-            steps = [self._update(gradient, variable) for gradient, variable in pairs]
+            numbers: dict[Any, dict[str, Any]] = {}  # by dtype: all updates take the same
+            for gradient, _ in pairs:
+                if gradient.dtype not in numbers:
+                    numbers[gradient.dtype] = self._numbers(gradient)
+            steps = [self._update(gradient, v, numbers[gradient.dtype]) for gradient, v in pairs]
             if updates is None:
-                steps += statistics_of([g for g, _ in pairs], steps)
+                steps += statistics_of(pairs, steps)
             with control_dependencies(steps):
                 counted = assign_add(self.iterations, 1)
             return group(*steps, counted)
@@ -196,18 +200,19 @@ class Optimizer:
             for variable in variables:
                 self.add_slot(variable, slot)
 
-    def _update(self, gradient: Any, variable: Any) -> Operation:
+    def _update(self, gradient: Any, variable: Any, numbers: Mapping[str, Any]) -> Operation:
         slots = {argument: self.get_slot(variable, slot) for argument, slot in self.slots.items()}
-        written = self.rule.apply(gradient, variable, slots, self.rule.numbers(self._numbers(gradient)))
-        if variable.constraint is None:
-            return written
-        with control_dependencies([written]):
-            return variable.assign(variable.constraint(variable.read_value())).op
+        with name_scope(f"update_{variable.op.name}"):
+            written = self.rule.apply(gradient, variable, slots, numbers)
+            if variable.constraint is None:
+                return written
+            with control_dependencies([written]):
+                return variable.assign(variable.constraint(variable.read_value())).op
 
     def _numbers(self, like: Any) -> dict[str, Any]:
         """The hyperparameters of the rule, in the dtype of `like`."""
         own = {argument: self._number(name, like) for argument, name in self.numbers.items()}
-        return {"learning_rate": self._rate(like)} | own
+        return {"lr": self._rate(like)} | own
 
     # Slots and weights
 

@@ -10,17 +10,32 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.lazy_names import show_public_names
+from staticgraph.tf1.keras.preprocessing.batches import (
+    DirectoryIterator,
+    Iterator,
+    NumpyArrayIterator,
+    part_of,
+)
+from staticgraph.tf1.keras.preprocessing.pictures import array_to_img, img_to_array, load_img, save_img
 from staticgraph.tf1.keras.settings import checked_format
-from staticgraph.tf1.keras.utils.sequence import Sequence
 
-
-def img_to_array(img: Any, data_format: str | None = None, dtype: Any = "float32") -> np.ndarray:
-    """An image as an array of three axes, [height, width, channels]; a grey one gets an axis of one."""
-    made = np.asarray(img, dtype=dtype)
-    if made.ndim not in (2, 3):
-        raise misuse(ValueError, f"an image has two or three axes, this has the shape {made.shape}")
-    made = made[..., None] if made.ndim == 2 else made
-    return made if checked_format(data_format) == "channels_last" else made.transpose(2, 0, 1)
+__all__ = [
+    "DirectoryIterator",
+    "ImageDataGenerator",
+    "Iterator",
+    "NumpyArrayIterator",
+    "apply_affine_transform",
+    "apply_channel_shift",
+    "array_to_img",
+    "img_to_array",
+    "load_img",
+    "random_channel_shift",
+    "random_rotation",
+    "random_shear",
+    "random_shift",
+    "random_zoom",
+    "save_img",
+]
 
 
 def apply_channel_shift(x: np.ndarray, intensity: float, channel_axis: int = 0) -> np.ndarray:
@@ -95,6 +110,79 @@ def _interpolated(x: np.ndarray, at: np.ndarray, fill_mode: str, cval: float, or
     upper = pixel(row, column) * (1 - right) + pixel(row, column + 1) * right
     lower = pixel(row + 1, column) * (1 - right) + pixel(row + 1, column + 1) * right
     return (upper * (1 - down) + lower * down).astype(x.dtype)
+
+
+def random_rotation(
+    x: np.ndarray,
+    rg: float,
+    row_axis: int = 1,
+    col_axis: int = 2,
+    channel_axis: int = 0,
+    fill_mode: str = "nearest",
+    cval: float = 0.0,
+    interpolation_order: int = 1,
+) -> np.ndarray:
+    """An image turned by an angle of at most `rg` degrees, which NumPy's own generator draws."""
+    theta = np.random.uniform(-rg, rg)
+    axes = row_axis, col_axis, channel_axis
+    return apply_affine_transform(x, theta, 0, 0, 0, 1, 1, *axes, fill_mode, cval, interpolation_order)
+
+
+def random_shift(
+    x: np.ndarray,
+    wrg: float,
+    hrg: float,
+    row_axis: int = 1,
+    col_axis: int = 2,
+    channel_axis: int = 0,
+    fill_mode: str = "nearest",
+    cval: float = 0.0,
+    interpolation_order: int = 1,
+) -> np.ndarray:
+    """An image moved by at most the parts `wrg` of its width and `hrg` of its height."""
+    tx = np.random.uniform(-hrg, hrg) * x.shape[row_axis]
+    ty = np.random.uniform(-wrg, wrg) * x.shape[col_axis]
+    axes = row_axis, col_axis, channel_axis
+    return apply_affine_transform(x, 0, tx, ty, 0, 1, 1, *axes, fill_mode, cval, interpolation_order)
+
+
+def random_shear(
+    x: np.ndarray,
+    intensity: float,
+    row_axis: int = 1,
+    col_axis: int = 2,
+    channel_axis: int = 0,
+    fill_mode: str = "nearest",
+    cval: float = 0.0,
+    interpolation_order: int = 1,
+) -> np.ndarray:
+    """An image sheared by an angle of at most `intensity` degrees."""
+    shear = np.random.uniform(-intensity, intensity)
+    axes = row_axis, col_axis, channel_axis
+    return apply_affine_transform(x, 0, 0, 0, shear, 1, 1, *axes, fill_mode, cval, interpolation_order)
+
+
+def random_zoom(
+    x: np.ndarray,
+    zoom_range: Any,
+    row_axis: int = 1,
+    col_axis: int = 2,
+    channel_axis: int = 0,
+    fill_mode: str = "nearest",
+    cval: float = 0.0,
+    interpolation_order: int = 1,
+) -> np.ndarray:
+    """An image zoomed along each axis by a factor in `zoom_range`, a pair. ValueError if it is none."""
+    if len(zoom_range) != 2:
+        raise misuse(ValueError, f"zoom_range is {zoom_range}, and must be a pair of numbers")
+    zx, zy = (1, 1) if tuple(zoom_range) == (1, 1) else np.random.uniform(zoom_range[0], zoom_range[1], 2)
+    axes = row_axis, col_axis, channel_axis
+    return apply_affine_transform(x, 0, 0, 0, 0, zx, zy, *axes, fill_mode, cval, interpolation_order)
+
+
+def random_channel_shift(x: np.ndarray, intensity_range: float, channel_axis: int = 0) -> np.ndarray:
+    """A number of at most `intensity_range` added to all channels, within the range of the image."""
+    return apply_channel_shift(x, np.random.uniform(-intensity_range, intensity_range), channel_axis)
 
 
 class ImageDataGenerator:
@@ -244,79 +332,53 @@ class ImageDataGenerator:
         if save_to_dir is not None:
             raise misuse(NotImplementedError, "flow(): save_to_dir is not offered")
         arrays = [None if a is None else np.asarray(a) for a in (x, y, sample_weight)]
-        if subset is not None:
-            if subset not in ("training", "validation"):
-                raise misuse(ValueError, f"subset={subset!r} is not training or validation")
-            at = int(len(x) * self.validation_split)
-            kept = slice(None, at) if subset == "validation" else slice(at, None)
-            arrays = [None if a is None else a[kept] for a in arrays]
+        arrays = [None if a is None else part_of(a, self.validation_split, subset) for a in arrays]
         images, targets, weights = arrays
         return NumpyArrayIterator(images, targets, weights, self, batch_size, shuffle, seed)
 
-
-class Iterator(Sequence):
-    """Batches by number, and one after the other without end."""
-
-    def __init__(self, n: int, batch_size: int, shuffle: bool, seed: int | None) -> None:
-        self.n, self.batch_size, self.shuffle, self.seed = n, batch_size, shuffle, seed
-        self._drawn = np.random.RandomState(seed)
-        self.batch_index = 0
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin an epoch, in a new order."""
-        self.batch_index = 0
-        self.index_array = self._drawn.permutation(self.n) if self.shuffle else np.arange(self.n)
-
-    on_epoch_end = reset
-
-    def __len__(self) -> int:
-        return -(-self.n // self.batch_size)
-
-    def __getitem__(self, index: int) -> Any:
-        return self._batch(self.index_array[index * self.batch_size : (index + 1) * self.batch_size])
-
-    def _batch(self, rows: np.ndarray) -> Any:
-        raise NotImplementedError
-
-    def __iter__(self) -> Any:
-        return self
-
-    def __next__(self) -> Any:
-        if self.batch_index == len(self):
-            self.reset()
-        self.batch_index += 1
-        return self[self.batch_index - 1]
-
-    next = __next__
-
-
-class NumpyArrayIterator(Iterator):
-    """Batches of images that are in memory, changed by an `ImageDataGenerator`."""
-
-    def __init__(
+    def flow_from_directory(
         self,
-        x: Any,
-        y: Any,
-        weights: Any,
-        generator: ImageDataGenerator,
-        batch_size: int,
-        shuffle: bool,
-        seed: int | None,
-    ) -> None:
-        if x.ndim != 4:
-            raise misuse(
-                ValueError, f"images come in arrays of four axes, this has the shape {list(x.shape)}"
-            )
-        self.x, self.y, self.weights, self.generator = x, y, weights, generator
-        super().__init__(len(x), batch_size, shuffle, seed)
+        directory: Any,
+        target_size: Any = (256, 256),
+        color_mode: str = "rgb",
+        classes: Any = None,
+        class_mode: str | None = "categorical",
+        batch_size: int = 32,
+        shuffle: bool = True,
+        seed: int | None = None,
+        save_to_dir: Any = None,
+        save_prefix: str = "",
+        save_format: str = "png",
+        follow_links: bool = False,
+        subset: str | None = None,
+        interpolation: str = "nearest",
+    ) -> DirectoryIterator:
+        """Batches of the pictures in a folder, without end. It has a folder for each class.
 
-    def _batch(self, rows: np.ndarray) -> Any:
-        change, dtype = self.generator, self.generator.dtype
-        images = [change.random_transform(self.x[row].astype(dtype), self._drawn) for row in rows]
-        batch = np.stack([change.standardize(image) for image in images]).astype(dtype)
-        further = [a[rows] for a in (self.y, self.weights) if a is not None]
-        return (batch, *further) if further else batch
+        Args:
+            directory: The folder.
+            target_size: Height and width of the pictures in a batch, to which all are resized.
+            color_mode: "grayscale", "rgb" or "rgba".
+            classes: Names of the folders, in the order of the classes; all in alphabetical order by default.
+            class_mode: What comes with the pictures: "categorical" for vectors with a one, "binary" and
+                "sparse" for numbers of classes, "input" for the pictures themselves, None for nothing.
+            batch_size: Pictures of a batch; the last of an epoch may have fewer.
+            shuffle: If each epoch has an order of its own.
+            seed: Seed of orders and changes.
+            save_to_dir: Not offered; neither are `save_prefix` and `save_format`.
+            save_prefix: See `save_to_dir`.
+            save_format: See `save_to_dir`.
+            follow_links: If links to folders are followed.
+            subset: "training" or "validation" for a part, see `validation_split`.
+            interpolation: How pictures are resized, see `load_img`.
+
+        Raises:
+            ValueError: For a mode that does not exist.
+        """
+        return DirectoryIterator(
+            directory, self, target_size, color_mode, classes, class_mode, batch_size, shuffle, seed,
+            self.data_format, save_to_dir, save_prefix, save_format, follow_links, subset, interpolation,
+        )  # fmt: skip
 
 
 show_public_names(__name__)

@@ -28,6 +28,9 @@ class NadamOptimizer(AdamOptimizer):
 
     rule = rules.nesterov_adam
 
+    def _numbers(self, like: Any) -> dict[str, Any]:
+        return super()._numbers(like) | {"use_nesterov": True}
+
 
 class AdaMaxOptimizer(AdamOptimizer):
     """Adam with the largest of the past gradients in place of the root of their mean square."""
@@ -41,10 +44,9 @@ class AdaMaxOptimizer(AdamOptimizer):
 class _SignOptimizer(RuleOptimizer):
     """Steps along the gradient, longer where it has the sign of its moving average.
 
-    `factor` maps how well the signs agree, from -1 to 1, to the factor of a step.
+    `numbers`: the hyperparameter that maps how well the signs agree, from -1 to 1, to the factor of a step.
     """
 
-    rule = rules.sign
     slots: Mapping[str, str] = {"m": "m"}
 
     def __init__(
@@ -54,10 +56,10 @@ class _SignOptimizer(RuleOptimizer):
         sign_decay_fn: Callable[[Any], Any] | None,
         use_locking: bool,
         name: str,
-        factor: Callable[[Any], Any],
+        **numbers: Any,
     ) -> None:
-        numbers = {"learning_rate": learning_rate, "beta": beta, "sign_decay": 1.0}
-        super().__init__(use_locking, name, numbers, factor=factor)
+        hyperparameters = {"learning_rate": learning_rate, "beta": beta, **numbers, "sign_decay": 1.0}
+        super().__init__(use_locking, name, hyperparameters)
         self._sign_decay_fn = sign_decay_fn
 
     def apply_gradients(
@@ -75,6 +77,8 @@ class AddSignOptimizer(_SignOptimizer):
     m is the moving average of gradients, and `decay` what `sign_decay_fn(global_step)` gives, or 1.
     """
 
+    rule = rules.add_sign
+
     def __init__(
         self,
         learning_rate: Any = 0.1,
@@ -84,15 +88,15 @@ class AddSignOptimizer(_SignOptimizer):
         use_locking: bool = False,
         name: str = "AddSignOptimizer",
     ) -> None:
-        super().__init__(
-            learning_rate, beta, sign_decay_fn, use_locking, name, lambda agreement: alpha + agreement
-        )
+        super().__init__(learning_rate, beta, sign_decay_fn, use_locking, name, alpha=alpha)
 
 
 class PowerSignOptimizer(_SignOptimizer):
     """`variable -= learning_rate * base ** (decay * sign(gradient) * sign(m)) * gradient`; see
     AddSignOptimizer.
     """
+
+    rule = rules.power_sign
 
     def __init__(
         self,
@@ -103,14 +107,7 @@ class PowerSignOptimizer(_SignOptimizer):
         use_locking: bool = False,
         name: str = "PowerSignOptimizer",
     ) -> None:
-        super().__init__(
-            learning_rate,
-            beta,
-            sign_decay_fn,
-            use_locking,
-            name,
-            lambda agreement: sg.exp(math.log(base) * agreement),
-        )
+        super().__init__(learning_rate, beta, sign_decay_fn, use_locking, name, logbase=math.log(base))
 
 
 class LARSOptimizer(RuleOptimizer):
@@ -121,7 +118,7 @@ class LARSOptimizer(RuleOptimizer):
     """
 
     rule = rules.momentum
-    slots: Mapping[str, str] = {"total": "momentum"}
+    slots: Mapping[str, str] = {"accum": "momentum"}
 
     def __init__(
         self,
@@ -139,14 +136,14 @@ class LARSOptimizer(RuleOptimizer):
                 ValueError, f"momentum={momentum} and weight_decay={weight_decay} must not be negative"
             )
         hyperparameters = {"learning_rate": learning_rate, "momentum": momentum}
-        super().__init__(False, name, hyperparameters, nesterov=use_nesterov)
+        super().__init__(False, name, hyperparameters, use_nesterov=use_nesterov)
         self._weight_decay = weight_decay
         self._eeta = eeta
         self._epsilon = epsilon
         self._skip_list = skip_list or ()
 
     def _numbers(self, like: Any) -> dict[str, Any]:
-        return super()._numbers(like) | {"learning_rate": 1.0}  # which gradients are multiplied by before
+        return super()._numbers(like) | {"lr": 1.0}  # which gradients are multiplied by before
 
     def _apply_dense(self, grad: sg.Tensor, var: sg.Variable) -> sg.Operation:
         rate = self._number("learning_rate", grad)

@@ -1,0 +1,106 @@
+"""Inception, third version: modules of parallel convolutions, https://arxiv.org/abs/1512.00567."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.compiler.support.lazy_names import show_public_names
+from staticgraph.tf1.keras import layers
+from staticgraph.tf1.keras.applications.building import ORIGIN, Net, image_input, model_of, normalized, pooled
+from staticgraph.tf1.keras.applications.imagenet_utils import decode_predictions
+from staticgraph.tf1.keras.applications.scaled import preprocess_input
+from staticgraph.tf1.keras.settings import checked_format
+
+__all__ = ["InceptionV3", "decode_predictions", "preprocess_input"]
+
+
+def InceptionV3(
+    include_top: bool = True,
+    weights: str | None = "imagenet",
+    input_tensor: Any = None,
+    input_shape: Any = None,
+    pooling: str | None = None,
+    classes: int = 1000,
+    **kwargs: Any,
+) -> Any:
+    """Return an Inception net of the third version.
+
+    Args:
+        include_top: If it ends with classes; otherwise with features.
+        weights: None for random ones, "imagenet" for those that are downloaded, or a file.
+        input_tensor: A tensor of images; None for a new input.
+        input_shape: Shape of an image. Default: (299, 299, 3), open without the top.
+        pooling: "avg" or "max" over height and width, None for neither; only without the top.
+        classes: The number of classes.
+        **kwargs: Not used.
+
+    Raises:
+        ValueError: If weights, classes or the shape are not possible.
+    """
+    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
+    images = image_input(net, 299, 75)
+    x = _conv(images, 32, 3, stride=2, padding="valid")
+    x = _conv(_conv(x, 32, 3, padding="valid"), 64, 3)
+    x = layers.MaxPooling2D((3, 3), strides=(2, 2))(x)
+    x = _conv(_conv(x, 80, 1, padding="valid"), 192, 3, padding="valid")
+    x = layers.MaxPooling2D((3, 3), strides=(2, 2))(x)
+    for number, depth in enumerate((32, 64, 64)):
+        x = _wide(x, depth, f"mixed{number}")
+    ends = [_conv(x, 384, 3, stride=2, padding="valid")]
+    ends.append(_conv(_conv(_conv(x, 64, 1), 96, 3), 96, 3, stride=2, padding="valid"))
+    x = _joined([*ends, layers.MaxPooling2D((3, 3), strides=(2, 2))(x)], "mixed3")
+    for number, depth in enumerate((128, 160, 160, 192), 4):
+        x = _long(x, depth, f"mixed{number}")
+    ends = [_conv(_conv(x, 192, 1), 320, 3, stride=2, padding="valid")]
+    y = _conv(_conv(_conv(x, 192, 1), 192, (1, 7)), 192, (7, 1))
+    ends.append(_conv(y, 192, 3, stride=2, padding="valid"))
+    x = _joined([*ends, layers.MaxPooling2D((3, 3), strides=(2, 2))(x)], "mixed8")
+    for number in range(2):
+        x = _split(x, number)
+    if include_top:
+        x = layers.GlobalAveragePooling2D(name="avg_pool")(x)
+        x = layers.Dense(classes, activation="softmax", name="predictions")(x)
+    else:
+        x = pooled(net, x)
+    part = "" if include_top else "_notop"
+    file = f"inception_v3_weights_tf_dim_ordering_tf_kernels{part}.h5"
+    return model_of(net, images, x, "inception_v3", lambda: (f"{ORIGIN}v0.5/", file))
+
+
+def _conv(x: Any, depth: int, size: Any, stride: int = 1, padding: str = "same") -> Any:
+    x = layers.Conv2D(depth, size, strides=(stride, stride), padding=padding, use_bias=False)(x)
+    return layers.Activation("relu")(normalized(x, None, scale=False))
+
+
+def _joined(ends: list[Any], name: str | None = None) -> Any:
+    return layers.Concatenate(axis=3 if checked_format(None) == "channels_last" else 1, name=name)(ends)
+
+
+def _averaged(x: Any, depth: int) -> Any:
+    return _conv(layers.AveragePooling2D((3, 3), strides=(1, 1), padding="same")(x), depth, 1)
+
+
+def _wide(x: Any, depth: int, name: str) -> Any:
+    """Return branches of windows of 1, 5 and 3, and a mean of `depth` channels."""
+    ends = [_conv(x, 64, 1), _conv(_conv(x, 48, 1), 64, 5), _conv(_conv(_conv(x, 64, 1), 96, 3), 96, 3)]
+    return _joined([*ends, _averaged(x, depth)], name)
+
+
+def _long(x: Any, depth: int, name: str) -> Any:
+    """Return branches of rows and columns of seven, whose inner layers have `depth` channels."""
+    ends = [_conv(x, 192, 1), _conv(_conv(_conv(x, depth, 1), depth, (1, 7)), 192, (7, 1))]
+    y = _conv(_conv(_conv(x, depth, 1), depth, (7, 1)), depth, (1, 7))
+    ends.append(_conv(_conv(y, depth, (7, 1)), 192, (1, 7)))
+    return _joined([*ends, _averaged(x, 192)], name)
+
+
+def _split(x: Any, number: int) -> Any:
+    """Return branches that end in a row and a column of three each."""
+    first, y = _conv(x, 320, 1), _conv(x, 384, 1)
+    second = _joined([_conv(y, 384, (1, 3)), _conv(y, 384, (3, 1))], f"mixed9_{number}")
+    y = _conv(_conv(x, 448, 1), 384, 3)
+    third = _joined([_conv(y, 384, (1, 3)), _conv(y, 384, (3, 1))])
+    return _joined([first, second, third, _averaged(x, 192)], f"mixed{9 + number}")
+
+
+show_public_names(__name__)
