@@ -177,6 +177,6 @@ def test_phases_of_a_loop_have_no_more_chunks_than_open_iterations():
     split = chunked(Kernel("rounds", buffers, (body,)), 32)
     assert split.calls is not None and len(split.phases) == 2 and len(split.calls) == 60
     starts = [call.first for call in split.calls if call.phase == 1]
-    for size, wanted in ((0, 1), (1, 1), (3, 3), (1000, starts[1])):
+    for size, wanted in ((0, 0), (1, 1), (3, 3), (1000, starts[1])):
         assert {evaluate(call.chunks, {"n": size}) for call in split.calls if call.phase == 1} == {wanted}
     assert starts == [starts[1] * each for each in range(30)]
