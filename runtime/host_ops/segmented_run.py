@@ -100,14 +100,15 @@ class SegmentedRun:
         """Return the fetched structure for these values of the feeds. Change the variables."""
         if self._copied:
             arrays = [a.copy() for a in arrays]
-        if self._record is not None and not self._whole.compiler.host_observers:
+        repeats = self._repeats and not self._whole.compiler.host_observers
+        if repeats and self._record is not None:
             made = self._record(arrays)
             if made is not NotImplemented:
                 return made
         turn = self._turn(arrays)
         try:
             made = self._take(turn)
-            if self._repeats:
+            if repeats:
                 self._keep(turn)
             return made
         except Exception:

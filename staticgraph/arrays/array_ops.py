@@ -231,8 +231,10 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
-    """Each element repeated along `axis`, `repeats` times
-    or repeats[i] times; the input is flattened by default.
+    """Each element repeated along `axis`, `repeats` times or repeats[i] times.
+
+    The input is flattened by default. `repeats` may be a tensor, a number or a vector; then one of length 1
+    counts for all elements, and a negative one is zero.
 
     >>> import staticgraph as sg
     >>> sg.repeat(sg.constant([[1, 2], [3, 4]]), [1, 3], axis=1).shape.as_list()
@@ -242,10 +244,15 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     if axis is None:
         input, axis = reshape(input, [-1]), 0
     with name_scope(name, "Repeat", [input]):
-        counts = np.asarray(static_value(repeats) if isinstance(repeats, Tensor) else repeats)
+        known = static_value(repeats) if isinstance(repeats, Tensor) else repeats
         with checked("repeat"):
             require(input.type.rank is not None, "the rank of the input must be known")
             axis = normalize_axis(axis, input.type.rank or 0)
+        if known is None:
+            sizes = shape(input)
+            places = _repeated_places(repeats, sizes[axis])
+            return ops.gather(reshape(input, sizes), places, axis=axis)  # a gradient of all, as in TensorFlow
+        counts = np.asarray(known)
         if counts.ndim and counts.size > 1:
             return ops.gather(input, np.repeat(np.arange(counts.size), counts).astype(np.int32), axis=axis)
         times = [1] * (input.shape.ndims + 1)
@@ -254,6 +261,21 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         sizes = shape(input)
         count_more(input.graph, 3)
         return reshape(spread, concat([sizes[:axis], [-1], sizes[axis + 1 :]], 0))
+
+
+def _repeated_places(repeats: Tensor, length: Tensor) -> Tensor:
+    """The places of an axis of this length, each as often as `repeats` tells in a run."""
+    with checked("repeat"):
+        require(repeats.dtype.is_integer, f"repeats is {repeats.dtype}, and must be an integer")
+        require(
+            repeats.type.rank in (None, 0, 1), f"repeats has rank {repeats.type.rank}, and must be a vector"
+        )
+    each = ops.maximum(cast(repeats, int32), np.int32(0))
+    ends = ops.cumsum(ops.broadcast_to(each, shape=ops.expand_dims(length, axis=0)))
+    total = ops.reduce_max(ops.concat([np.zeros(1, np.int32), ends], axis=0))
+    places = ops.range(np.int32(0), total, np.int32(1), dtype=int32)
+    found = ops.upper_bound(ops.expand_dims(ends, axis=0), ops.expand_dims(places, axis=0))
+    return ops.squeeze(found, axis=(0,))
 
 
 def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:

@@ -163,7 +163,8 @@ class TensorArray:
         with name_scope(name, "TensorArrayScatter", [indices, value]) as scope:
             value = convert_to_tensor(value, dtype=self._dtype, name="value")
             self._merge(None if value.type.shape is None else value.type.shape[1:], "scatter")
-            last = ops.reduce_max(convert_to_tensor(indices)) if self._dynamic else 0
+            with counted_as(value.graph, 0):
+                last = ops.reduce_max(convert_to_tensor(indices)) if self._dynamic else 0
             flow = self._long_enough(last, value, rows=True)
             at = convert_to_tensor(indices, name="indices")
             self._use()
@@ -274,11 +275,12 @@ class TensorArray:
         """
         if not self._dynamic:
             return self._flow
-        row = None
-        if not self._rows.declared:
-            row = shape(value)[1:] if rows else shape(value)
-        size = ops.maximum(shape(self._flow)[0], convert_to_tensor(index) + 1)
-        return ops.tensor_array_grow(self._flow, size=size, row=row)
+        with counted_as(self._flow.graph, 0):  # TensorFlow's grow when they are written
+            row = None
+            if not self._rows.declared:
+                row = shape(value)[1:] if rows else shape(value)
+            size = ops.maximum(shape(self._flow)[0], convert_to_tensor(index) + 1)
+            return ops.tensor_array_grow(self._flow, size=size, row=row)
 
 
 class _Rows:

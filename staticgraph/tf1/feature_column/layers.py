@@ -185,8 +185,8 @@ def _weighted_sum(
         weights = variable("weights", [column.num_buckets, units], Zeros(), True)
         ids, factors = column.categories(batch)
         ids, factors = _matrix(ids), factors and _matrix(factors)
-        count_more(ids.indices.graph, 0 if factors is None else -1)
         made: Tensor = nn.safe_embedding_lookup_sparse(weights, ids, factors, combiner, name="weighted_sum")
+        count_more(made.graph, 0 if factors is None else -1)
         return made
     if not isinstance(column, DenseColumn):
         refuse(f"Items of feature_columns must be either a DenseColumn or CategoricalColumn. Given: {column}")

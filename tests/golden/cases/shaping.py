@@ -156,6 +156,15 @@ CASES = [
     value("boolean_mask along axis 1", lambda tf, x, m: tf.boolean_mask(x, m, axis=1), real(2, 3),
           given([True, False, True], "bool")),
 
+    value("repeat by a vector of a run", lambda tf, x, n: tf.repeat(x, n, axis=0), real(3, 2),
+          given([2, 0, 3], "int32")),
+    value("repeat columns by a vector of a run", lambda tf, x, n: tf.repeat(x, n, axis=-1), real(3, 2),
+          given([1, -1], "int64")),
+    value("repeat elements by a vector of a run", lambda tf, x, n: tf.repeat(x, n), real(2, 2),
+          given([1, 0, 2, 1], "int32")),
+    value("repeat by a number of a run", lambda tf, x, n: tf.repeat(x, n, axis=1), real(3, 2),
+          given(2, "int32")),
+
     value("top_k", lambda tf, x: tf.nn.top_k(x, 3), distinct(2, 6)),
     value("top_k with ties", lambda tf, x: tf.nn.top_k(x, 3), given([[1.0, 3.0, 3.0, 2.0, 3.0]])),
     value("top_k of integers", lambda tf, x: tf.nn.top_k(x, 2), ints(3, 5)),
