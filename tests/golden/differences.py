@@ -14,6 +14,9 @@ DIFFERENCES = {
         "TensorFlow's round makes 0.0 of what its own rint makes -0.0; here both keep the sign."
     ),
     "arithmetic: pow of zero": "The derivative of x ** 0 at 0 is NaN in TensorFlow; here it is 0.",
+    "rarities: xlogy and xdivy of zero": (
+        "The derivative by x at 0 is log(y) or 1 / y, as in PyTorch; in TensorFlow it is 0."
+    ),
     "nn: fused_batch_norm for inference": (
         "TensorFlow has no derivative by the moments that are given; here there is one."
     ),

@@ -153,6 +153,8 @@ CASES = [
     answer("results of functions without results", nothing),
     answer("losses with weights of unknown rank", weighted),
     value("functions of arrays", of_arrays, tolerance=4.0),
+    value("xlogy and xdivy of zero", lambda tf, x, y: [tf.math.xlogy(x, y), tf.math.xdivy(x, y)],
+          given([0.0, 1.0]), given([2.0, 2.0]), dtypes=FLOAT32),
     shape("unknown images", lambda tf: tf.space_to_batch(tf.placeholder(tf.float32), unknown(tf), 4)),
     shape("unknown blocks", lambda tf: tf.batch_to_space(tf.placeholder(tf.float32), unknown(tf), 4)),
     [
