@@ -176,9 +176,9 @@ MODULES = {
         17,  # as above
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
-    "a model of Keras": (311, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
+    "a model of Keras": (301, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
     "the program of README.md": (
-        296,
+        299,  # three of the operations of optimizers
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
         "code = re.search(r'```python\\n(.*?)```', text, re.S)[1].replace('range(500)', 'range(1)');"
         "exec(code.replace('print(', 'str(')); print(len(ours()))",

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.linear_algebra import linalg
-
-if TYPE_CHECKING:
-    from staticgraph.linear_algebra.operators.base import LinearOperator
 
 
 def _product(
@@ -34,12 +31,12 @@ def _solution(matrix: Any, rhs: Any, adjoint: bool = False, name: str = "solve")
     return matrix.solve(rhs, adjoint=adjoint, name=name)
 
 
-def _inverse(input: LinearOperator, adjoint: bool = False, name: str = "inverse") -> LinearOperator:
+def _inverse(input: Any, adjoint: bool = False, name: str = "inverse") -> Any:
     inverse = input.inverse(name)
     return inverse.adjoint() if adjoint else inverse
 
 
-def _log_determinant(matrix: LinearOperator, name: str = "log_abs_det") -> Any:
+def _log_determinant(matrix: Any, name: str = "log_abs_det") -> Any:
     if not (matrix.is_positive_definite and matrix.is_self_adjoint):
         text = f"logdet: {matrix.name} is not known to be positive definite"
         raise misuse(ValueError, text, "give is_self_adjoint=True and is_positive_definite=True")
