@@ -173,7 +173,7 @@ class OpenRun:
 
     @property
     def failure(self) -> Exception | None:
-        """The error that the search for a program met, if it found none: that of the compiler, or a user's."""
+        """The error that the search for a program met, if it found none: of the compiler, or of a user."""
         return self.among.specializer(self.fixed).failure
 
     def why(self, why: Reason) -> Reason:

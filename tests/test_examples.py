@@ -9,11 +9,11 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import gallery
 import numpy as np
 import pytest
 
 import staticgraph as sg
+from pages import gallery
 
 pytestmark = pytest.mark.one_in(3)
 

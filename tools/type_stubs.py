@@ -16,6 +16,7 @@ from types import ModuleType
 import staticgraph as sg
 from staticgraph.compiler.graph.opdef import OPS, REQUIRED, OpDef, Param, Role
 from staticgraph.compiler.ops.index import OPS_OF
+from staticgraph.formats.tf.messages.message import Message
 from tests.ops.harness import Build, dtype_choices, uses
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,6 +47,29 @@ def _homes(package: ModuleType) -> dict[str, tuple[str, str]]:
     found = inspect.getclosurevars(vars(package)["__getattr__"]).nonlocals["homes"]
     modules = {name: home.rpartition(".") for name, (home, inner) in found.items() if not inner}
     return found | {name: (package, module) for name, (package, _, module) in modules.items()}
+
+
+def messages_stub(file: Path) -> str:
+    """The stub of a module of the messages that a `.proto` file declares."""
+    module = import_module(".".join(file.relative_to(ROOT).with_suffix("").parts))
+    own = [made for made in vars(module).values() if getattr(made, "__module__", "") == module.__name__]
+    names = {name: value for name, value in vars(module).items() if name.isupper()}
+    head = f"import typing\n\nfrom {Message.__module__} import Message\n\n"
+    constants = "".join(f"{name}: {type(value).__name__}\n" for name, value in names.items())
+    classes = "".join("\n".join([*_message(made), ""]) for made in own)
+    return _HEAD.format(module.__doc__) + head + constants + classes
+
+
+def _message(made: type[Message]) -> Iterator[str]:
+    """The lines of a class with its messages, enums and fields."""
+    assert made.__base__
+    yield f"class {made.__name__}({made.__base__.__name__}):"
+    yield f'    """{made.__doc__}"""'
+    for name, value in vars(made).items():
+        if isinstance(value, type):
+            yield from (f"    {line}" for line in _message(value))
+        elif name[0] != "_" and name not in vars(Message):
+            yield f"    {name}: typing.Any"
 
 
 def _imports(doc: str, homes: Mapping[str, tuple[str, str]]) -> str:
@@ -145,8 +169,10 @@ def _called(name: str, signature: inspect.Signature) -> str:
 
 
 _LAZY = [file for file in (ROOT / "staticgraph").rglob("*.py") if "\nlazy_names(\n" in file.read_text()]
+_DECLARED = [file for file in (ROOT / "staticgraph").rglob("*.py") if "\ndeclare(" in file.read_text()]
 STUBS: dict[Path, Callable[[], str]] = {
     **{file.with_suffix(".pyi"): partial(package_stub, file) for file in _LAZY},
+    **{file.with_suffix(".pyi"): partial(messages_stub, file) for file in _DECLARED},
     PUBLIC: public_stub,
     ROOT / "staticgraph" / "layers" / "__init__.pyi": layers_stub,
     ROOT / "compiler" / "ops" / "__init__.pyi": ops_stub,

@@ -126,6 +126,9 @@ class OpDef:
     dtypes: dict[str, frozenset[DType]] = field(default_factory=dict)  # allowed dtypes by letter
     effect: Effect = Effect.PURE
     variables: int = 1  # WRITE: how many it changes; there is a result for each, and a graph has the first
+    # random: (types, shape of the first result, **attrs) -> how far a run advances the counter, if that is
+    # not the usual number of blocks for each number of the result
+    advance: Callable[..., int] | None = None
     # host, of numbers: (*values, **attrs) -> values with room for the most elements that there may be, and
     # their number. Compiled code computes these, and `cut` makes the results: (*arrays, **attrs) -> arrays.
     padded: Callable[..., Any] | None = None

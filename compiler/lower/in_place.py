@@ -90,13 +90,11 @@ def _leaves(nest: Nest, written: str, names: Container[str]) -> bool:
     The nest either leaves the buffers alone, or reads in them only the elements that it stores in `written`.
     """
     at = next((s.at for s in nest.stores if s.buffer == written), None)
-    values = [s.value for s in nest.stores]
-    if at is None:
-        return not any(isinstance(e, Load) and e.buffer in names for e in walk(*values))
-    return _reads_its_own(values, at, names)
+    return _reads_its_own([s.value for s in nest.stores], at, names)
 
 
-def _reads_its_own(values: list[Expr], at: tuple[Expr, ...], names: Container[str]) -> bool:
+def _reads_its_own(values: list[Expr], at: tuple[Expr, ...] | None, names: Container[str]) -> bool:
+    """Return True if values read only the element at `at` of these buffers; for None, nothing of them."""
     return all(e.at == at for e in walk(*values) if isinstance(e, Load) and e.buffer in names)
 
 

@@ -144,7 +144,9 @@ def show_public_names(module: str, names: Iterable[str] = ()) -> Callable[[], li
         names: Public names beside those of its `__all__`, such as modules that are meant to be found there.
     """
     here = vars(sys.modules[module])
-    public = {*here.setdefault("__all__", defined_names(module)), *names}
+    if "__all__" not in here:
+        here["__all__"] = defined_names(module)
+    public = {*here["__all__"], *names}
 
     def __dir__() -> list[str]:
         return sorted(public | {name for name in here if name[:2] == name[-2:] == "__"})

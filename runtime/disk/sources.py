@@ -51,7 +51,7 @@ def _files(folder: str) -> list[tuple[str, os.stat_result]]:
     found = []
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=attrgetter("name")):
-            if entry.name.endswith(".py"):
+            if entry.name.endswith((".py", ".cuh")):
                 found.append((entry.path, entry.stat()))
             elif entry.name != "__pycache__" and entry.is_dir():
                 found += _files(entry.path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import RecompileWarning
+from staticgraph.compiler.graph.errors import GraphError, OpError, RecompileWarning
 from staticgraph.compiler.graph.open_sizes import linear, symbols
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
@@ -244,8 +244,11 @@ class RecompileWarner:
             )
 
     def failed(self, error: Exception) -> None:
-        """Tell an error that a program for all sizes met, and that for the sizes of a run did not."""
-        if not self._failed:
+        """Tell an error that a program for all sizes met, and that for the sizes of a run did not.
+
+        What type rules refuse for some sizes, or what memory does not allow, is no fault.
+        """
+        if not self._failed and not isinstance(error, (GraphError, OpError)):
             self._failed = True
             text = str(error).partition("\n")[0]
             self._warn(

@@ -15,6 +15,7 @@ import numpy as np
 from staticgraph.building.framework import graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor, no_op
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import bfloat16
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.debugging.assertions import Assert, check
@@ -153,7 +154,7 @@ def assert_near(
     with graph_of([x, y]).as_default(), name_scope(name, "assert_near", [x, y]):
         x = convert_to_tensor(x, name="x")
         y = convert_to_tensor(y, dtype=x.dtype, name="y")
-        least = 10 * np.finfo(x.dtype.numpy).eps
+        least = 10 * (2.0**-7 if x.dtype is bfloat16 else np.finfo(x.dtype.numpy).eps)
         rtol, atol = (least if tolerance is None else tolerance for tolerance in (rtol, atol))
         if data is None:
             data = [f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}", *_shown(x=x, y=y)]

@@ -146,7 +146,7 @@ class Transposed(Convolution):
         if not self.leaves_unused:
             space = [dynamic if n is None else n for n, dynamic in zip(static, space, strict=True)]
         wanted = stack([batch, *space, self.filters] if last else [batch, self.filters, *space])
-        if self.leaves_unused:
+        if self.leaves_unused and self.rank == 2:
             wanted[0]
         outputs = convolve_transposed(
             inputs, self.kernel, wanted, self.strides, self.padding, self.data_format, self.dilation_rate

@@ -22,6 +22,8 @@ from staticgraph.state.variables import parts_of
 
 _COMBINERS = ("sum", "mean", "sqrtn")
 _WEIGHTED = {"sum": 24, "mean": 26, "sqrtn": 29}  # TensorFlow's operations, with weights
+_SAFELY_WEIGHTED = {"sum": 28, "mean": 48, "sqrtn": 51}  # those of weights in `safe_embedding_lookup_sparse`
+_CLIPPING = 17  # those of `max_norm`
 
 
 def embedding_lookup_sparse(
@@ -49,10 +51,11 @@ def embedding_lookup_sparse(
     ids = as_sparse(sp_ids)
     weights = None if sp_weights is None else as_sparse(sp_weights).values
     graph = get_default_graph()
+    count = 10 if weights is None else _WEIGHTED.get(combiner, 0)
     with (
         name_scope(name, "embedding_lookup_sparse", [ids]),
         checked("embedding_lookup_sparse"),
-        counted_as(graph, 10 if weights is None else _WEIGHTED.get(combiner, 0)),
+        counted_as(graph, count if max_norm is None else count + _CLIPPING),
     ):
         require(combiner in _COMBINERS, f"combiner {combiner!r} is not one of {', '.join(_COMBINERS)}")
         rows = ids.indices[:, 0]
@@ -85,7 +88,10 @@ def safe_embedding_lookup_sparse(
     """
     ids = as_sparse(sparse_ids)
     weights = None if sparse_weights is None else as_sparse(sparse_weights)
-    with name_scope(name, "embedding_lookup", [ids]), counted_as(get_default_graph(), 62):
+    count = 56 if ids.rank is not None else 62
+    count += _SAFELY_WEIGHTED.get(combiner or "mean", 0) if weights is not None else 0
+    count += _CLIPPING if max_norm is not None else 0
+    with name_scope(name, "embedding_lookup", [ids]), counted_as(get_default_graph(), count):
         rank, lead = ids.rank, ids.dense_shape[:-1]
         flat = ops.concat([ops.reshape(reduce_prod(lead), shape=(1,)), ids.dense_shape[-1:]], axis=0)
         ids = reshape(ids, flat)

@@ -209,14 +209,17 @@ def add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
         with name_scope(None, "SparseTensorDenseAdd", [one, other]):
             dense = convert_to_tensor(other, dtype=one.dtype)
             return ops.tensor_scatter_add(dense, one.indices, one.values)
-    return _combined(a, b, ops.add, "SparseAdd", least)
+    with counted_as(get_default_graph(), 1 if isinstance(least, Tensor) else 2):
+        return _combined(a, b, ops.add, "SparseAdd", least)
 
 
+@counts_as(1)
 def maximum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     """The larger of the elements of two sparse tensors; what is not stored counts as 0."""
     return _combined(sp_a, sp_b, ops.maximum, name or "SparseSparseMaximum")
 
 
+@counts_as(1)
 def minimum(sp_a: Any, sp_b: Any, name: str | None = None) -> SparseTensor:
     """The smaller of the elements of two sparse tensors; what is not stored counts as 0."""
     return _combined(sp_a, sp_b, ops.minimum, name or "SparseSparseMinimum")

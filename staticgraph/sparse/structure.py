@@ -20,6 +20,8 @@ from staticgraph.building.operation_counts import counts_as
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, float32, int32, int64
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
@@ -178,7 +180,6 @@ def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> Spars
         return reorder(SparseTensor(indices, x.values, sizes))
 
 
-@counts_as(4, "shape")
 def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     """The same elements in row-major order in another shape. One size may be -1: it follows from the others.
 
@@ -187,12 +188,25 @@ def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     [3, 2]
     """
     x = as_sparse(sp_input)
-    with name_scope(name, "SparseReshape", [x, shape]):
+    with (
+        name_scope(name, "SparseReshape", [x, shape]),
+        counted_as(get_default_graph(), _count_of_reshape(x, shape)),
+    ):
         wanted = cast(convert_to_tensor(shape), int64)
         total = reduce_prod(x.dense_shape)
         known = -reduce_prod(wanted)  # where one size is -1
         sizes = ops.select(ops.less(wanted, 0), ops.floor_div(total, ops.maximum(known, 1)), wanted)
         return SparseTensor(places(positions(x.indices, x.dense_shape), sizes), x.values, sizes)
+
+
+def _count_of_reshape(x: SparseTensor, shape: Any) -> int:
+    """Return how many operations TensorFlow makes of a reshape. It packs lists, and casts to int64."""
+    parts = shape if isinstance(shape, list | tuple) else [shape]
+    tensors = [part for part in parts if isinstance(part, Tensor)]
+    made = len(parts) - len(tensors) + (parts is shape) if tensors else 1
+    kinds = [t.dtype for t in tensors] or [np.asarray(shape).dtype if hasattr(shape, "dtype") else None]
+    is_known = x.rank is not None and None not in x.shape.as_list()
+    return 2 + made + (int64 not in kinds) + is_known
 
 
 def expand_dims(sp_input: Any, axis: int | None = None, name: str | None = None) -> SparseTensor:

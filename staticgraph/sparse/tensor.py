@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from staticgraph.building.framework import checked, get_default_graph, name_scope
 from staticgraph.building.inputs import convert_to_tensor, placeholder, placeholder_with_default
+from staticgraph.building.operation_counts import counts_as
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
@@ -158,6 +159,7 @@ class SparseTensor:
         """Other values at the same places."""
         return SparseTensor(self._indices, values, self._dense_shape)
 
+    @counts_as(1, "other")
     def __mul__(self, other: Any) -> SparseTensor:
         """Each value times the element of `other`, which is dense and broadcasts, at its place."""
         return self.with_values(self._values * self._picked(other))
@@ -165,6 +167,7 @@ class SparseTensor:
     def __rmul__(self, other: Any) -> SparseTensor:
         return self * other
 
+    @counts_as(1, "other")
     def __truediv__(self, other: Any) -> SparseTensor:
         return self.with_values(self._values / self._picked(other))
 

@@ -71,7 +71,7 @@ class Layer:
         self._named_weights: dict[str, Any] = {}  # by what `add_weight` called them
         given = text_of("" if name is None else name, "name")
         self._base_name = given or self._default_name()
-        self._name = given or self._numbered(self._base_name)
+        self._name = given or self._unique_name(self._base_name)
         self._reuse = _reuse
         self._scope: VariableScope | None = None
         if _scope:
@@ -82,7 +82,7 @@ class Layer:
     def _default_name(cls) -> str:
         return snake_case(cls.__name__)
 
-    def _numbered(self, word: str) -> str:
+    def _unique_name(self, word: str) -> str:
         """Return the name of a layer that is given none: a word and the number of layers called so."""
         return f"{word}_{count_of_layers(word)}"
 

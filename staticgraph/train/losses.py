@@ -434,7 +434,7 @@ def _without_axis(weights: Tensor, labels: Tensor) -> Tensor:
     given, wanted = weights.shape.ndims, labels.shape.ndims
     if given == 0:
         return weights
-    if None in (given, wanted):
+    if given is None or wanted is None:
         with counted_as(weights.graph, 19):  # TensorFlow branches on the ranks
             most = ops.minimum(ops.rank_of(weights), ops.rank_of(labels))
             return ops.reshape(weights, shape=ops.shape_of(weights)[:most])

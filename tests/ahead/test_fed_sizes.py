@@ -113,3 +113,11 @@ def test_a_product_of_sizes_that_leaves_its_dtype(tmp_path: Path):
         assert (status, run(native.state, *parts)) == (0, 0)
         assert [each.value for each in found] == [wanted, wanted // 3]
         assert native.sizes("make", rows)[0] == (0 if wanted > 0 else OTHER_SIZES)
+
+
+def test_a_size_of_8_bits_without_a_sign(tmp_path: Path):
+    n = sg.placeholder(sg.uint8, [], name="n")
+    made = sg.zeros([sg.cast(n, sg.int32)]) + 1.0
+    native = Native(built(saved(tmp_path / "net.sg", {"run": sg.Signature({"made": made}, [n])})), tmp_path)
+    assert native.init() == 0
+    assert native.sizes("run", np.array(200, np.uint8))[:2] == (0, [(200,)])

@@ -145,3 +145,12 @@ class TestShapes:
         session.run(check, {x: np.zeros([2, 3]), rank: 2})
         with pytest.raises(Invalid, match=r"must have rank\] \[1\] \[Received shape: \] \[2 3\]"):
             session.run(check, {x: np.zeros([2, 3]), rank: 1})
+
+
+def test_numbers_that_are_near_in_bfloat16():
+    """One and its neighbour differ by 2**-7, the machine epsilon; tolerances are ten times that."""
+    x = sg.cast(sg.constant([1.0]), sg.bfloat16)
+    with sg.Session() as sess:
+        sess.run(sg.assert_near(x, sg.cast(sg.constant([1.125]), sg.bfloat16)))
+        with pytest.raises(sg.errors.InvalidArgumentError):
+            sess.run(sg.assert_near(x, sg.cast(sg.constant([1.25]), sg.bfloat16)))

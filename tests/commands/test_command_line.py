@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line_page import PAGE, page
 
 import staticgraph as sg
+from pages.command_line_page import PAGE, page
 from staticgraph.__main__ import COMMANDS, main, parser
 from staticgraph.applications.cli.outcome import FAILED, INTERRUPTED, USAGE, UsageError, outcome
 from staticgraph.applications.cli.terminal import Progress, out, width
@@ -28,7 +28,7 @@ def staticgraph(*arguments: str, **more) -> subprocess.CompletedProcess:
 
 
 def test_the_page_of_the_manual_is_made_of_the_commands():
-    assert PAGE.read_text() == page(), "run python tools/command_line_page.py"
+    assert PAGE.read_text() == page(), "run python tools/pages/command_line_page.py"
     assert all(f"## staticgraph {name}\n" in page() for name in NAMES)
 
 

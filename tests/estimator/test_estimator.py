@@ -9,6 +9,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compat import tf1
 from staticgraph.compiler.graph.errors import InvalidArgumentError, UnimplementedError
+from staticgraph.tf1.estimator.heads import classifier_head
 from staticgraph.tf1.summary import FileWriterCache
 
 pytestmark = pytest.mark.one_in(3)
@@ -336,3 +337,25 @@ def test_heads_of_models_of_ones_own(reduction):
     np.testing.assert_allclose(loss, (each * [1, 0, 2, 1]).sum() / 4, rtol=1e-5)
     assert found["accuracy/side"] == 1.0
     assert found["precision/positive_threshold_0.25/side"] == 1.0  # the example that is wrong has no weight
+
+
+def test_the_area_under_precision_and_recall_is_that_of_the_head():
+    """Values of TensorFlow 1.15.5: heads interpolate, those of canned classifiers do not."""
+    rng = np.random.RandomState(0)
+    labels, logits, weights = rng.randint(0, 2, (12, 1)), rng.randn(12, 1), rng.rand(12, 1)
+
+    def area(head):
+        spec = head.create_estimator_spec(
+            {"w": sg.constant(weights.astype(np.float32))},
+            sg.estimator.ModeKeys.EVAL,
+            sg.constant(logits.astype(np.float32)),
+            labels=sg.constant(labels),
+        )
+        value, update = spec.eval_metric_ops["auc_precision_recall"]
+        with sg.Session() as sess:
+            sess.run(sg.local_variables_initializer())
+            sess.run(update)
+            return sess.run(value)
+
+    assert area(sg.estimator.BinaryClassHead("w")) == pytest.approx(0.754299, abs=2e-6)
+    assert area(classifier_head(2, "w", None, "weighted_sum")) == pytest.approx(0.752168, abs=2e-6)

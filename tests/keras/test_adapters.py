@@ -37,3 +37,13 @@ def test_an_optimizer_has_a_rule_of_the_table(name):
     needed = [p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
     made = OPTIMIZERS[name](**{each: ARGUMENTS[each] for each in needed})
     assert made.rule in vars(rules).values()
+
+
+def test_an_update_is_one_operation_and_numbers_are_made_once():
+    a, b = sg.Variable([1.0], name="a"), sg.Variable([1.0], name="b")
+    step = sg.keras.optimizers.Adam().minimize(a * b, [a, b])
+    updates = [step.graph.get_operation_by_name(f"Adam/update_{name}/ApplyAdam") for name in "ab"]
+    assert [op.name for op in step.graph.get_operations() if "update_" in op.name] == [
+        u.name for u in updates
+    ]
+    assert updates[0].tensors[3:-1] == updates[1].tensors[3:-1]

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rules_page
 
 import staticgraph as sg
+from pages import rules_page
 from staticgraph.compiler import ops
 from staticgraph.compiler import rules as rules_file
 from staticgraph.compiler.graph.builder import Builder
@@ -183,7 +183,7 @@ def assert_agree(rule: Rule, dtype: DType, wanted: np.ndarray, found: np.ndarray
 
 
 def test_the_page_lists_the_rules_that_improve_results():
-    assert rules_page.PAGE.read_text() == rules_page.page(), "run python tools/rules_page.py"
+    assert rules_page.PAGE.read_text() == rules_page.page(), "run python tools/pages/rules_page.py"
     improving = [r for r in RULES if IMPROVES in r.inexact and NONFINITE not in r.inexact]
     assert all(f"| {r.name} | `{r.left!r}` |" in rules_page.table() for r in improving)
 

@@ -9,8 +9,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import NoCompileError, RecompileWarning
-from staticgraph.runtime.step_compiler import StepCompiler
+from staticgraph.runtime.open_programs import PROGRAM_LIMIT, OpenPrograms
 from staticgraph.runtime.reports.recompile_reason import Cause
+from staticgraph.runtime.step_compiler import StepCompiler
 
 
 def ones(rows):
@@ -111,7 +112,9 @@ def test_an_error_of_the_compiler_is_told_once(monkeypatch):
     y = x * 2.0
     monkeypatch.setattr(StepCompiler, "compile_open", broken)
     with sg.Session(open_sizes=True, device="cpu") as session:
-        with pytest.warns(RecompileWarning, match="all of them failed with ZeroDivisionError: by a size\n") as told:
+        with pytest.warns(
+            RecompileWarning, match="all of them failed with ZeroDivisionError: by a size\n"
+        ) as told:
             np.testing.assert_array_equal(session.run(y, {x: ones(2)[:, 0]}), [2.0, 2.0])
         assert told[0].filename == __file__ and "fault of the compiler" in str(told[0].message)
         session.run(y, {x: ones(3)[:, 0]})  # warnings are errors here
@@ -155,3 +158,12 @@ def test_loops_of_one_body_know_each_its_own_number_of_rounds():
             assert found == [3 * rows, 3 * others]
         with pytest.raises(sg.errors.InvalidArgumentError):
             sess.run(y, {x: np.ones((0, 3)), other: np.ones((2, 3))})
+
+
+def test_questions_about_many_fed_values_are_forgotten_in_turn():
+    """A service that is fed another value each time keeps what it knows of the last ones."""
+    among = OpenPrograms((), None, None, None)  # type: ignore[arg-type]
+    made = [among.specializer(((), ((0, n),), ())) for n in range(2 * PROGRAM_LIMIT)]
+    last = [among.specializer(((), ((0, n),), ())) for n in range(PROGRAM_LIMIT, 2 * PROGRAM_LIMIT)]
+    assert all(one is other for one, other in zip(made[PROGRAM_LIMIT:], last, strict=True))
+    assert among.specializer(((), ((0, 0),), ())) is not made[0]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from switches_page import PAGE, page
 
 import staticgraph as sg
+from pages.switches_page import PAGE, page
 from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.compiler.stages import NUMBERS
 from staticgraph.runtime import switches
@@ -34,7 +34,7 @@ def test_only_the_table_knows_variables_of_the_environment():
 
 
 def test_the_page_is_made_of_the_table():
-    assert PAGE.read_text() == page(), "run python tools/switches_page.py"
+    assert PAGE.read_text() == page(), "run python tools/pages/switches_page.py"
     assert all(f"`{switch.variable}`" in page() for switch in SWITCHES.values())
 
 

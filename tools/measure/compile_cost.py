@@ -195,7 +195,7 @@ def write(rows: Sequence[tuple[str, dict[str, float]]]) -> None:
     """Put the rows into the table of the page, where those of other works stay."""
     before, _, rest = PAGE.read_text().partition(BEGIN)
     old, _, after = rest.partition(END)
-    lines = [line.strip("| ").rsplit(" | ", 1) for line in old.split("\n") if line.endswith(" ms |")]
+    lines = [line[2:-2].rsplit(" | ", 1) for line in old.split("\n") if line.endswith(" ms |")]
     kept = [(title, {CPU: 1e-3 * int(time.split()[0])}) for title, time in lines]
     told = dict((*kept, *rows))
     PAGE.write_text(f"{before}{BEGIN}\n{table([*told.items()])}\n{END}{after}")

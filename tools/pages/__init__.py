@@ -1,1 +1,1 @@
-"""Sources of the manual: pages written by hand, and pages made of the registry and of docstrings."""
+"""Pages of the manual: what is made of the registry and of docstrings, and tools that write pages of docs."""

@@ -362,7 +362,7 @@ def _counts(writer: StepFunction, region: RegionSegment, work: str, found: Seque
     with writer.at(0):
         counts = writer.value(f"alloca [{count} x i16], align 2")
     repeats = {n for rounds in found for n in rounds.repeats}
-    numbers: dict[int, str] = {}
+    stored: dict[int, str] = {}
 
     def put(number: str, phase: int | str) -> None:
         place = writer.value(f"getelementptr i16, ptr {counts}, i64 {phase}")
@@ -376,13 +376,13 @@ def _counts(writer: StepFunction, region: RegionSegment, work: str, found: Seque
             number = writer.value(f"trunc i64 {number} to i16")
         if time is not None:
             number = writer.value(f"select i1 {_is_little(writer, time)}, i16 1, i16 {number}")
-        numbers[phase] = number
+        stored[phase] = number
         put(number, phase)
     for rounds in found:
         with writer.loop(rounds.repeats.start, rounds.stop, rounds.period) as values:
             for n in range(rounds.period):
                 place = values.index if not n else writer.value(f"add i64 {values.index}, {n}")
-                put(numbers[rounds.start + n], place)
+                put(stored[rounds.start + n], place)
     return counts
 
 

@@ -7,7 +7,7 @@ The classes are drawn by `drawn_classes.py`. If it took `tries` draws, a class o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from staticgraph.compiler.ops.random_numbers.drawn_classes import (
     log_uniform_classes,
     uniform_classes,
 )
+from staticgraph.compiler.ops.random_numbers.philox import RESERVED
 from staticgraph.compiler.ops.random_numbers.random import STATE
 from staticgraph.compiler.ops.samples import Sample, indices
 
@@ -41,6 +42,10 @@ def _type(
     check_number(num_sampled, unique, range_max)
     counts = TensorType(float32, (rows, num_true)), TensorType(float32, (num_sampled,))
     return TensorType(int64, (num_sampled,)), *counts
+
+
+def _advance(types: Sequence[TensorType], shape: Sequence[int], **_: Any) -> int:
+    return 2 * math.prod(shape) * RESERVED
 
 
 def _candidates(
@@ -104,7 +109,7 @@ def _numpy_log_uniform(state: np.ndarray, true: np.ndarray, range_max: int, **at
 
 @drawn(
     Kind.COMPOSITE, tf="LogUniformCandidateSampler", type=_type, numpy=_numpy_log_uniform,
-    dtypes=frozenset({int64}), samples=_samples(*_CASES),
+    dtypes=frozenset({int64}), samples=_samples(*_CASES), advance=_advance,
 )  # fmt: skip
 def log_uniform_candidate_sampler(
     state: Any, true_classes: Any, *, num_true: int, num_sampled: int, unique: bool, range_max: int,
@@ -130,7 +135,7 @@ def _numpy_uniform(state: np.ndarray, true: np.ndarray, range_max: int, **attrs:
 
 @drawn(
     Kind.COMPOSITE, tf="UniformCandidateSampler", type=_type, numpy=_numpy_uniform,
-    dtypes=frozenset({int64}), samples=_samples(*_CASES),
+    dtypes=frozenset({int64}), samples=_samples(*_CASES), advance=_advance,
 )  # fmt: skip
 def uniform_candidate_sampler(
     state: Any, true_classes: Any, *, num_true: int, num_sampled: int, unique: bool, range_max: int,
@@ -191,7 +196,7 @@ def _numpy_unigram(
 
 @drawn(
     Kind.COMPOSITE, tf="FixedUnigramCandidateSampler", type=_unigram_type, numpy=_numpy_unigram,
-    dtypes=frozenset({int64}),
+    dtypes=frozenset({int64}), advance=_advance,
     samples=_samples(
         {"range_max": 5, "num_sampled": 3, "unique": True},
         {"range_max": 5, "num_sampled": 6, "unique": False},

@@ -298,6 +298,7 @@ def _sample(size: tuple[int, int], boxes: tuple[int, int], dtype: DType = int32,
 @drawn(
     Kind.ROUTINE, tf="SampleDistortedBoundingBoxV2", type=_type, numpy=_numpy, requires=_requires,
     vars={"image_size": "T", "bounding_boxes": "F", "min_object_covered": "F"},
+    advance=lambda types, shape, max_attempts, **_: max_attempts,
     dtypes={"T": _SIZES, "F": frozenset({float32})},
     samples=[
         _sample((20, 50), (1, 2), seed=1), _sample((5, 90), (2, 3), int64, seed=2, seed2=5),

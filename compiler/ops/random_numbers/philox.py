@@ -54,18 +54,7 @@ def advance(
         out_shape: The shape of its first result.
         attrs: The attributes of the operation.
     """
-    match op.name:
-        case "random_shuffle":
-            shape = types[-1].static_shape
-            return -(-(shape[0] if shape else 1) // 4)
-        case "multinomial":
-            rows, samples = out_shape
-            return rows * (-(-samples // 4) * 4) * 2 * RESERVED
-        case "sample_distorted_bounding_box":
-            return int(attrs["max_attempts"])
-        case name if name.endswith("candidate_sampler"):
-            return 2 * math.prod(out_shape) * RESERVED
-    return math.prod(out_shape) * RESERVED
+    return math.prod(out_shape) * RESERVED if op.advance is None else op.advance(types, out_shape, **attrs)
 
 
 def words(counter: Expr, seed: Expr, seed2: Expr) -> list[Expr]:

@@ -66,6 +66,7 @@ def _numpy_multinomial(
 
 @drawn(
     Kind.ROUTINE, tf="Multinomial", type=_multinomial_type, numpy=_numpy_multinomial,
+    advance=lambda types, shape, **_: shape[0] * (-(-shape[1] // 4) * 4) * 2 * philox.RESERVED,
     operands=("num_samples",), partial=("num_samples",), dtypes=FLOATING,
     samples=[Sample(STATE, real(2, 5), num_samples=7, seed=1, seed2=2),
              Sample(STATE, real(1, 3), num_samples=2, seed=9, output_dtype=int32),
@@ -187,7 +188,7 @@ def _numpy_shuffle(state: np.ndarray, value: np.ndarray, seed: int, seed2: int) 
 
 @drawn(
     Kind.COMPOSITE, tf="RandomShuffle", type=lambda *types, **_: types[-1], numpy=_numpy_shuffle,
-    no_gradient_known=True,
+    no_gradient_known=True, advance=lambda types, shape, **_: -(-math.prod(types[-1].static_shape[:1]) // 4),
     samples=[Sample(STATE, real(7), seed=1, seed2=2), Sample(STATE, real(4, 3), seed=1, seed2=3),
              Sample(STATE, real(), seed=1)],
 )

@@ -168,6 +168,7 @@ class BinaryClassHead(Head):
     """
 
     logits_dimension = 1
+    summation_method = "careful_interpolation"  # of the area under precision and recall
 
     def __init__(
         self,
@@ -220,7 +221,14 @@ class BinaryClassHead(Head):
             "label/mean": share,
             "accuracy_baseline": (maximum(share[0], 1.0 - share[0]), maximum(share[1], 1.0 - share[1])),
             "auc": streaming.auc(labels, probability, weights, name="auc"),
-            "auc_precision_recall": streaming.auc(labels, probability, weights, curve="PR", name="auc_pr"),
+            "auc_precision_recall": streaming.auc(
+                labels,
+                probability,
+                weights,
+                curve="PR",
+                name="auc_pr",
+                summation_method=self.summation_method,
+            ),
         }
         for threshold in self._thresholds:
             above = cast(greater_equal(probability, threshold), float32)
@@ -324,10 +332,16 @@ class RegressionHead(Head):
         }
 
 
+class _CannedBinaryHead(BinaryClassHead):
+    """The head of classifiers such as `DNNClassifier`, which sum trapezoids, as TensorFlow's do."""
+
+    summation_method = "trapezoidal"
+
+
 def classifier_head(n_classes: int, weight_column: Any, label_vocabulary: Any, loss_reduction: str) -> Head:
     """The head of a classifier."""
     if n_classes == 2:
-        return BinaryClassHead(weight_column, None, label_vocabulary, loss_reduction)
+        return _CannedBinaryHead(weight_column, None, label_vocabulary, loss_reduction)
     return MultiClassHead(n_classes, weight_column, label_vocabulary, loss_reduction)
 
 

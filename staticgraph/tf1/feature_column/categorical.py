@@ -11,10 +11,12 @@ from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.creation import fill
 from staticgraph.arrays.indexing import where
-from staticgraph.building.framework import control_dependencies
+from staticgraph.building.framework import control_dependencies, get_default_graph
 from staticgraph.building.inputs import constant, identity
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, int64, string
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.debugging.assertions import Assert
 from staticgraph.domains import strings
@@ -66,8 +68,10 @@ class HashedCategoricalColumn(_OfFeature):
     def transform(self, features: Features) -> SparseTensor:
         feature = sparse_input(features[self.key])
         check_same_kind(self, feature)
-        words = feature.values if self.dtype is string else strings.as_string(feature.values)
-        return feature.with_values(strings.to_hash_bucket_fast(words, self.hash_bucket_size, name="lookup"))
+        with counted_as(get_default_graph(), 1 if self.dtype is string else 3):
+            words = feature.values if self.dtype is string else strings.as_string(feature.values)
+            found = strings.to_hash_bucket_fast(words, self.hash_bucket_size, name="lookup")
+        return feature.with_values(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +91,11 @@ class VocabularyListCategoricalColumn(_OfFeature):
     def transform(self, features: Features) -> SparseTensor:
         feature = sparse_input(features[self.key])
         check_same_kind(self, feature)
-        found: SparseTensor = places(
-            feature, self.vocabulary_list, self.default_value, self.num_oov_buckets, f"{self.key}_lookup"
-        )
+        more = 5 * bool(self.num_oov_buckets) + 2 * (self.dtype is not string)
+        with counted_as(get_default_graph(), 10 + more):
+            found: SparseTensor = places(
+                feature, self.vocabulary_list, self.default_value, self.num_oov_buckets, f"{self.key}_lookup"
+            )
         return found
 
 
@@ -141,14 +147,17 @@ class IdentityCategoricalColumn(_OfFeature):
         feature = sparse_input(features[self.key])
         if not feature.dtype.is_integer:
             refuse(f"Invalid input, not integer. key: {self.key} dtype: {feature.dtype}")
-        ids = cast(feature.values, int64)
+        with counted_as(get_default_graph(), 39 if self.default_value is None else 13):
+            return feature.with_values(self._known(cast(feature.values, int64)))
+
+    def _known(self, ids: Tensor) -> Tensor:
         is_known = logical_and(greater_equal(ids, 0), less(ids, self.number_buckets))
         if self.default_value is None:
             text = f"a category of column {self.key!r} is not from 0 to {self.number_buckets - 1}"
             with control_dependencies([Assert(reduce_all(is_known), [text])]):
-                return feature.with_values(identity(ids))
+                return identity(ids)
         default = fill(array_ops.shape(ids), constant(self.default_value, int64))
-        return feature.with_values(where(is_known, ids, default))
+        return where(is_known, ids, default)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,9 @@ from typing import Any
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.creation import ones_like
 from staticgraph.arrays.indexing import where
+from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler.graph.dtypes import bool_, int64, string
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.sparse.crossing import cross_op
@@ -16,6 +18,7 @@ from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1 import io
 from staticgraph.tf1.feature_column.categorical import HashedCategoricalColumn
 from staticgraph.tf1.feature_column.columns import CategoricalColumn, Features, refuse
+from staticgraph.tf1.feature_column.numeric import BucketizedColumn
 
 _FIRST = 0xDECAFCAFFE  # what the hash of a combination begins with, where no `hash_key` is given
 
@@ -50,6 +53,11 @@ class CrossedColumn(CategoricalColumn):
 
     def transform(self, features: Features) -> SparseTensor:
         found = [self._input(leaf, features) for leaf in self.leaves]
+        casts = sum(isinstance(leaf, BucketizedColumn) for leaf in self.leaves)
+        with counted_as(get_default_graph(), 1 + casts):
+            return self._combined(found)
+
+    def _combined(self, found: list[Any]) -> SparseTensor:
         dense = [_complete(feature) for feature in found if not isinstance(feature, SparseTensor)]
         # TensorFlow takes sparse inputs first, and the order decides the hash.
         inputs = [feature for feature in found if isinstance(feature, SparseTensor)] + dense

@@ -7,7 +7,8 @@ from typing import Any
 
 from staticgraph import nn, sparse, train
 from staticgraph.arrays.indexing import one_hot, scatter_nd
-from staticgraph.building.framework import get_collection_ref, name_scope
+from staticgraph.building.framework import get_collection_ref, get_default_graph, name_scope
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
@@ -43,10 +44,12 @@ class IndicatorColumn(DenseColumn):
         depth = self.categorical_column.num_buckets
         if weights is None:
             dense = sparse.to_dense(ids, default_value=-1)
+            count_more(dense.graph, 2)
             return reduce_sum(one_hot(dense, depth, 1.0, 0.0), axis=[-2])
-        found = sparse.merge(ids, weights, depth)
-        found = sparse.retain(found, greater_equal(found.indices[:, 1], 0))
-        return scatter_nd(found.indices, found.values, found.dense_shape)
+        with counted_as(get_default_graph(), 22):
+            found = sparse.merge(ids, weights, depth)
+            found = sparse.retain(found, greater_equal(found.indices[:, 1], 0))
+            return scatter_nd(found.indices, found.values, found.dense_shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from staticgraph.arrays import array_ops
 from staticgraph.building.framework import GraphKeys
 from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import float32, int64
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linear_algebra.linalg import matmul
 from staticgraph.mathematics.math_ops import add_n
@@ -120,6 +121,7 @@ def linear_model(
                 cols_to_vars[column] = scope.global_variables()
         check_batch_sizes(sums, columns)
         bias = variable("bias_weights", [units], Zeros(), True)
+        count_more(bias.graph, 2)
         if cols_to_vars is not None:
             cols_to_vars["bias"] = [bias]
         return nn.bias_add(add_n(sums, name="weighted_sum_no_bias"), bias, name="weighted_sum")
@@ -182,6 +184,7 @@ def _weighted_sum(
     if isinstance(column, CategoricalColumn):
         weights = variable("weights", [column.num_buckets, units], Zeros(), True)
         ids, factors = (x and _matrix(x) for x in column.categories(batch))
+        count_more(ids.indices.graph, 0 if factors is None else -1)
         made: Tensor = nn.safe_embedding_lookup_sparse(weights, ids, factors, combiner, name="weighted_sum")
         return made
     if not isinstance(column, DenseColumn):
@@ -189,12 +192,14 @@ def _weighted_sum(
     weights = variable("weights", [column.size, units], Zeros(), True)
     dense = column.dense(batch, variable)
     dense = array_ops.reshape(dense, [array_ops.shape(dense)[0], column.size])
+    count_more(dense.graph, 2)
     return matmul(dense, weights, name="weighted_sum")
 
 
 def _matrix(ids: SparseTensor) -> SparseTensor:
     """All categories of an example in one row."""
     if ids.rank == 2:
+        count_more(ids.indices.graph, 11)  # TensorFlow reshapes all
         return ids
     return sparse.reshape(ids, array_ops.stack([ids.dense_shape[0], constant(-1, int64)]))
 

@@ -11,9 +11,11 @@ import numpy as np
 from staticgraph.arrays import array_ops, creation
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexing import one_hot
+from staticgraph.building.framework import get_default_graph
 from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, int32, int64
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
@@ -91,16 +93,23 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
 
     def transform(self, features: Features) -> Tensor:
         """The number of each number's interval: how many boundaries it is not below."""
-        numbers = array_ops.expand_dims(features[self.source_column], -1)
-        is_below = less(numbers, constant(self.boundaries, float32))
-        return reduce_sum(cast(logical_not(is_below), int32), -1)
+        numbers = features[self.source_column]
+        with counted_as(get_default_graph(), 1):
+            is_below = less(array_ops.expand_dims(numbers, -1), constant(self.boundaries, float32))
+            return reduce_sum(cast(logical_not(is_below), int32), -1)
 
     def dense(self, features: Features, variable: Callable[..., Any]) -> Tensor:
-        return one_hot(features[self], len(self.boundaries) + 1, 1.0, 0.0)
+        buckets = features[self]
+        with counted_as(get_default_graph(), 7):
+            return one_hot(buckets, len(self.boundaries) + 1, 1.0, 0.0)
 
     def categories(self, features: Features) -> Ids:
         """Each of the source's numbers has intervals of its own, one after the other."""
-        buckets, width = features[self], self.source_column.shape[0]
+        buckets = features[self]
+        with counted_as(get_default_graph(), 32):
+            return self._apart(buckets, self.source_column.shape[0])
+
+    def _apart(self, buckets: Tensor, width: int) -> Ids:
         batch = array_ops.shape(buckets)[0]
         column = array_ops.expand_dims(creation.range(batch), 1)
         rows = array_ops.reshape(array_ops.tile(column, [1, width]), [-1])

@@ -4,10 +4,11 @@ They are graphs like any other: the tensors of a model can be fetched and fed in
 each training step as one prepared call of compiled code.
 """
 
-from staticgraph.compiler.support.lazy_names import show_public_names
+from typing import TYPE_CHECKING
+
+from staticgraph.compiler.support.lazy_names import lazy_names, show_public_names
 from staticgraph.tf1.keras import (
     activations,
-    applications,
     backend,
     callbacks,
     constraints,
@@ -18,12 +19,17 @@ from staticgraph.tf1.keras import (
     metrics,
     models,
     optimizers,
-    preprocessing,
     regularizers,
     utils,
 )
 from staticgraph.tf1.keras.engine.input_layer import Input
 from staticgraph.tf1.keras.models import Model, Sequential
+
+if TYPE_CHECKING:
+    from staticgraph.tf1.keras import applications, preprocessing
+
+_LAZY = {name: f"{__name__}.{name}" for name in ("applications", "preprocessing")}  # few programs use them
+lazy_names(__name__, {}, _LAZY)
 
 __all__ = [
     "Input",

@@ -137,7 +137,7 @@ def layer(tf, column):
 
 
 def of_unknown_rank(tf):
-    """What layers make of sparse features that are fed, and of whose shape the graph knows nothing."""
+    """Layers of sparse features that are fed, and of whose shape the graph knows nothing."""
     bag, weight = tf.sparse_placeholder(tf.string), tf.sparse_placeholder(tf.float32)
     given = {"bag": bag, "weight": weight}
     places, sizes = np.array([[0, 0], [0, 2], [2, 1]]), np.array([3, 3])

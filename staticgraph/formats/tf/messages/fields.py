@@ -1,6 +1,6 @@
 """The fields of a message: declared in its schema, reached as attributes, read and written as bytes.
 
-A schema is text in the language of protocol buffers:
+A schema has a line for each field of a `.proto` file, and tells also what is an enum or in a `oneof`:
 
     string name = 1
     repeated NodeDef node = 2

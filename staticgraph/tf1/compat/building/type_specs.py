@@ -17,6 +17,8 @@ from staticgraph.compiler.graph.shapes import common_shape
 
 
 
+
+
 # fmt: on
 
 

@@ -19,7 +19,7 @@ ORIGIN = "https://github.com/fchollet/deep-learning-models/releases/download/"
 
 
 class Net(NamedTuple):
-    """What a program asks of a net.
+    """Options of a net, as a program gives them.
 
     Attributes:
         include_top: If the net names classes; otherwise it ends with features.

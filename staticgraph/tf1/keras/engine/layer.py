@@ -93,7 +93,7 @@ class Layer(Connections, base.Layer):
         number = base.count_of_layers(name)
         return name if number == 1 else f"{name}_{number - 1}"
 
-    def _numbered(self, word: str) -> str:
+    def _unique_name(self, word: str) -> str:
         return word  # which has its number already
 
     # For subclasses

@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import get_default_graph
+from staticgraph.building.inputs import constant
 from staticgraph.building.signatures import like, with_defaults
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
@@ -61,7 +62,7 @@ class _WithEpsilon(Optimizer):
         self.epsilon = default_epsilon() if epsilon is None else epsilon
 
     def _numbers(self, like: Any) -> dict[str, Any]:
-        return super()._numbers(like) | {"epsilon": self.epsilon}
+        return super()._numbers(like) | {"epsilon": constant(self.epsilon, like.dtype)}
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {"epsilon": self.epsilon}

@@ -104,17 +104,26 @@ class DirectoryIterator(Iterator):
         batch_size: int = 32,
         shuffle: bool = True,
         seed: int | None = None,
+        data_format: str | None = None,
+        save_to_dir: Any = None,
+        save_prefix: str = "",
+        save_format: str = "png",
         follow_links: bool = False,
         subset: str | None = None,
         interpolation: str = "nearest",
+        dtype: Any = None,
     ) -> None:
+        if save_to_dir is not None:
+            raise misuse(NotImplementedError, "flow_from_directory(): save_to_dir is not offered")
         if class_mode not in _CLASS_MODES:
             allowed = ", ".join(map(str, _CLASS_MODES))
             raise misuse(ValueError, f"class_mode is {shown(class_mode)}, and must be one of {allowed}")
         self.directory, self.class_mode = os.fspath(directory), class_mode
         self.target_size, self.color_mode, self.interpolation = tuple(target_size), color_mode, interpolation
-        self.generator, last = image_data_generator, image_data_generator.data_format == "channels_last"
-        channels = channels_of(color_mode)
+        self.generator, channels = image_data_generator, channels_of(color_mode)
+        self.data_format = data_format or image_data_generator.data_format
+        self.dtype = dtype or image_data_generator.dtype
+        last = self.data_format == "channels_last"
         self.image_shape = (*self.target_size, channels) if last else (channels, *self.target_size)
         names = classes or sorted(entry.name for entry in os.scandir(self.directory) if entry.is_dir())
         self.class_indices = {name: number for number, name in enumerate(names)}
@@ -134,7 +143,7 @@ class DirectoryIterator(Iterator):
 
     def _batch(self, rows: np.ndarray) -> Any:
         change = self.generator
-        batch = np.empty((len(rows), *self.image_shape), change.dtype)
+        batch = np.empty((len(rows), *self.image_shape), self.dtype)
         for at, row in enumerate(rows):
             picture = load_img(
                 self.filepaths[row],
@@ -142,7 +151,7 @@ class DirectoryIterator(Iterator):
                 target_size=self.target_size,
                 interpolation=self.interpolation,
             )
-            image = img_to_array(picture, change.data_format, change.dtype)
+            image = img_to_array(picture, self.data_format, self.dtype)
             batch[at] = change.standardize(change.random_transform(image, self._drawn))
         if self.class_mode is None:
             return batch

@@ -12,10 +12,30 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.preprocessing.batches import (
     DirectoryIterator,
+    Iterator,
     NumpyArrayIterator,
     part_of,
 )
+from staticgraph.tf1.keras.preprocessing.pictures import array_to_img, img_to_array, load_img, save_img
 from staticgraph.tf1.keras.settings import checked_format
+
+__all__ = [
+    "DirectoryIterator",
+    "ImageDataGenerator",
+    "Iterator",
+    "NumpyArrayIterator",
+    "apply_affine_transform",
+    "apply_channel_shift",
+    "array_to_img",
+    "img_to_array",
+    "load_img",
+    "random_channel_shift",
+    "random_rotation",
+    "random_shear",
+    "random_shift",
+    "random_zoom",
+    "save_img",
+]
 
 
 def apply_channel_shift(x: np.ndarray, intensity: float, channel_axis: int = 0) -> np.ndarray:
@@ -355,11 +375,9 @@ class ImageDataGenerator:
         Raises:
             ValueError: For a mode that does not exist.
         """
-        if save_to_dir is not None:
-            raise misuse(NotImplementedError, "flow_from_directory(): save_to_dir is not offered")
         return DirectoryIterator(
             directory, self, target_size, color_mode, classes, class_mode, batch_size, shuffle, seed,
-            follow_links, subset, interpolation,
+            self.data_format, save_to_dir, save_prefix, save_format, follow_links, subset, interpolation,
         )  # fmt: skip
 
 

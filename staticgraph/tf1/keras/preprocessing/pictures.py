@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse, shown
-from staticgraph.domains.image.codecs import opened, pillow
 from staticgraph.tf1.keras.settings import checked_format
 
 FORMATS = ("PNG", "JPEG", "BMP", "PPM", "TIFF", "GIF")
@@ -44,6 +43,8 @@ def load_img(
         InvalidArgumentError: For a file that is no such picture, or is too large.
         ImportError: Pillow is not installed.
     """
+    from staticgraph.domains.image.codecs import opened, pillow  # of all images
+
     mode = _MODES["grayscale" if grayscale else color_mode] if channels_of(color_mode) else ""
     with open(path, "rb") as file:
         contents = file.read()
@@ -79,6 +80,8 @@ def array_to_img(x: Any, data_format: str | None = None, scale: bool = True, dty
     Raises:
         ValueError: For another number of axes or channels.
     """
+    from staticgraph.domains.image.codecs import pillow  # of all images
+
     array = np.asarray(x, dtype=dtype or "float32")
     if array.ndim != 3:
         raise misuse(ValueError, f"a picture has three axes, this array has the shape {array.shape}")

@@ -15,6 +15,8 @@ from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 
 
 
+
+
 # fmt: on
 
 SQUARED_EUCLIDEAN_DISTANCE = "squared_euclidean"

@@ -1,6 +1,6 @@
 """The manual's page about switches, made from the table in runtime/switches.py.
 
-python tools/switches_page.py        writes docs/switches.md
+python tools/pages/switches_page.py        writes docs/switches.md
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from staticgraph.runtime.switches import SWITCHES, Switch
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "switches.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "switches.md"
 
 _TEXT = """\
 # Switches

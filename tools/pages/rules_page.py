@@ -1,6 +1,6 @@
 """The list of rules that improve results, in the manual's page on accuracy, made from the tables of rules.
 
-python tools/rules_page.py        writes its part of docs/accuracy.md
+python tools/pages/rules_page.py        writes its part of docs/accuracy.md
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from pathlib import Path
 from staticgraph.compiler.passes.simplify import every_rule
 from staticgraph.compiler.rewrite.rule import IMPROVES
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "accuracy.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
 BEGIN, END = (
-    "<!-- rules that improve results: written by tools/rules_page.py -->\n",
+    "<!-- rules that improve results: written by tools/pages/rules_page.py -->\n",
     "<!-- end of the rules -->\n",
 )
 

@@ -1,6 +1,6 @@
 """The manual's page about the command line, made from the commands' own descriptions.
 
-python tools/command_line_page.py        writes docs/command_line.md
+python tools/pages/command_line_page.py        writes docs/command_line.md
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from staticgraph.__main__ import parser
 from staticgraph.applications.cli.outcome import STATUSES
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "command_line.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "command_line.md"
 
 _TEXT = """\
 # The command line

@@ -1,6 +1,6 @@
 """Draw the pictures of docs/gallery.md anew: run the examples that it names, and take what they write.
 
-    python tools/gallery.py [NAME ...]
+    python -m tools.pages.gallery [NAME ...]
 
 With names, only the examples whose file names contain one. Look at the pictures before they are committed.
 """
@@ -16,9 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from pages.examples import shown_files
+from tools.pages.examples import shown_files
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "gallery.md"
 _COMMAND = re.compile(r"^```sh\n(python .*)\n```$", re.MULTILINE)
 
