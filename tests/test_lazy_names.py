@@ -169,7 +169,7 @@ MODULES = {
         "print(len(ours()))",
     ),
     "save of a Saver": (
-        55,  # two for temporary files, which a run without a cache on disk no longer loads
+        56,  # two for temporary files, which a run without a cache on disk no longer loads; one for schemas
         f"{TRAINED}; sg.train.Saver().save(s, './model'); print(beyond(b))",
     ),
     "save": (
