@@ -19,6 +19,8 @@ from staticgraph.compiler.graph.shapes import common_shape
 
 
 
+
+
 # fmt: on
 
 

@@ -17,6 +17,8 @@ from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 
 
 
+
+
 # fmt: on
 
 SQUARED_EUCLIDEAN_DISTANCE = "squared_euclidean"
