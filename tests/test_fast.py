@@ -46,8 +46,6 @@ REACHED = {
     "staticgraph.formats.tf.graph_nodes": "graph_def/test_models.py::test_nodes_that_only_tensorflow_makes",
     "staticgraph.applications.notebook": "notebook/test_cells.py::test_forms_tell_what_there_is",
     "staticgraph.runtime.gpu.disk": "gpu/test_disk_programs.py::test_calls_of_libraries_are_what_they_were",
-    "staticgraph.runtime.host_ops": "api/test_checks.py::TestAssert::test_shows_texts_and_tensors",
-    "staticgraph.tf1.keras.metrics": "keras/test_saving.py::test_a_saved_model_goes_on_where_it_was",
     "staticgraph.tf1.keras.applications": "keras/test_applications.py::test_images_from_minus_one_to_one",
     "staticgraph.tf1.keras.preprocessing": "keras/test_data.py::test_pad_sequences",
     "staticgraph.tf1.compat.contrib": (

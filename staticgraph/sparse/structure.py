@@ -204,7 +204,9 @@ def _count_of_reshape(x: SparseTensor, shape: Any) -> int:
     parts = shape if isinstance(shape, list | tuple) else [shape]
     tensors = [part for part in parts if isinstance(part, Tensor)]
     made = len(parts) - len(tensors) + (parts is shape) if tensors else 1
-    kinds = [t.dtype for t in tensors] or [np.asarray(shape).dtype if hasattr(shape, "dtype") else None]
+    kinds: list[Any] = [t.dtype for t in tensors] or [
+        np.asarray(shape).dtype if hasattr(shape, "dtype") else None
+    ]
     is_known = x.rank is not None and None not in x.shape.as_list()
     return 2 + made + (int64 not in kinds) + is_known
 

@@ -183,7 +183,8 @@ def _weighted_sum(
 ) -> Tensor:
     if isinstance(column, CategoricalColumn):
         weights = variable("weights", [column.num_buckets, units], Zeros(), True)
-        ids, factors = (x and _matrix(x) for x in column.categories(batch))
+        ids, factors = column.categories(batch)
+        ids, factors = _matrix(ids), factors and _matrix(factors)
         count_more(ids.indices.graph, 0 if factors is None else -1)
         made: Tensor = nn.safe_embedding_lookup_sparse(weights, ids, factors, combiner, name="weighted_sum")
         return made

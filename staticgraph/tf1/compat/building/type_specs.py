@@ -10,19 +10,6 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.shapes import common_shape
 
-# fmt: off
-
-
-
-
-
-
-
-
-
-
-# fmt: on
-
 
 class TypeSpec:
     """The type of a value: specs that are made of the same parts are equal."""

@@ -8,19 +8,6 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 
-# fmt: off
-
-
-
-
-
-
-
-
-
-
-# fmt: on
-
 SQUARED_EUCLIDEAN_DISTANCE = "squared_euclidean"
 COSINE_DISTANCE = "cosine"
 RANDOM_INIT = "random"
