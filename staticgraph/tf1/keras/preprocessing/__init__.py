@@ -1,8 +1,12 @@
 """Data before it goes into a model (TF1's `tf.keras.preprocessing`)."""
 
-from staticgraph.compiler.support.lazy_names import show_public_names
-from staticgraph.tf1.keras.preprocessing import image, sequence, text
+from staticgraph.compiler.support.lazy_names import lazy_names
 
-__all__ = ["image", "sequence", "text"]
+_MODULES = "image sequence text"
 
-show_public_names(__name__)
+# Type checkers read `__init__.pyi`.
+lazy_names(
+    __name__,
+    {},
+    modules={name: f"{__name__}.{name}" for name in _MODULES.split()},
+)

@@ -1,0 +1,32 @@
+"""Known nets for images (TF1's `tf.keras.applications`), and their weights, which are downloaded. Made by tools/type_stubs.py."""
+
+from staticgraph.tf1.keras.applications import (
+    imagenet_utils as imagenet_utils,
+    inception_v3 as inception_v3,
+    mobilenet as mobilenet,
+    mobilenet_v2 as mobilenet_v2,
+    resnet as resnet,
+    resnet50 as resnet50,
+    vgg16 as vgg16,
+    vgg19 as vgg19,
+)
+from staticgraph.tf1.keras.applications.inception_v3 import (
+    InceptionV3 as InceptionV3,
+)
+from staticgraph.tf1.keras.applications.mobilenet import (
+    MobileNet as MobileNet,
+)
+from staticgraph.tf1.keras.applications.mobilenet_v2 import (
+    MobileNetV2 as MobileNetV2,
+)
+from staticgraph.tf1.keras.applications.resnet import (
+    ResNet101 as ResNet101,
+    ResNet152 as ResNet152,
+    ResNet50 as ResNet50,
+)
+from staticgraph.tf1.keras.applications.vgg16 import (
+    VGG16 as VGG16,
+)
+from staticgraph.tf1.keras.applications.vgg19 import (
+    VGG19 as VGG19,
+)
