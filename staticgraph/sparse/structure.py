@@ -26,9 +26,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
 
-# fmt: off
-# fmt: on
-
 
 def positions(indices: Tensor, sizes: Tensor) -> Tensor:
     """Row-major numbers of places [n, rank], in a tensor whose axes have the sizes [rank]."""
