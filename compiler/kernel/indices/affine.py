@@ -133,7 +133,7 @@ def wrapped(number: AnySize) -> AnySize:
 
 def _is_varying(term: Expr) -> bool:
     """Return True for a loop variable that has several values."""
-    return term.__class__ is Index and several(term.extent)  # type: ignore[attr-defined]
+    return term.__class__ is Index and several(term.extent)
 
 
 def _scaled(term: Expr, factor: AnySize) -> Expr:
