@@ -60,6 +60,7 @@ class Builder:
         self.serial = 0
         self._types: dict[Any, tuple[tuple[TensorType, ...], tuple[TensorType, ...]]] = {}
         self._same_types: dict[TensorType, TensorType] = {}
+        self._numbers: dict[tuple[type, float, DType | str | None], Value] = {}  # the constants of numbers
         self._folded = 0  # bytes of constants that were computed
         self.where: Provenance | None = None  # given to new nodes: the user's line that is being compiled
 
@@ -208,6 +209,15 @@ class Builder:
 
         If it contains open sizes, the value is what they are in a run.
         """
+        if value.__class__ not in (int, float) or not value:  # 0.0 and -0.0 are equal
+            return self._constant(value, dtype)
+        key = value.__class__, value, dtype  # formulas have the same few numbers again and again
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = self._constant(value, dtype)
+        return found
+
+    def _constant(self, value: Any, dtype: DType | str | None) -> Value:
         objects = isinstance(value, np.ndarray) and value.dtype == object
         if has_sizes(value.tolist() if objects else value):
             return self._extents(np.asarray(value, object), as_dtype(dtype or int32))
