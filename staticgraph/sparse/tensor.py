@@ -268,6 +268,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
         if rank is not None:
             known = static_value(shape, partial=True)
             made._expected = TensorShape([None] * rank if known is None else known)
-    elif shape is not None:
-        made._expected = TensorShape(shape)
+    elif shape is not None:  # as in TensorFlow, one None leaves all sizes open, and -1 only its own
+        is_open = any(getattr(n, "value", n) is None for n in shape)
+        made._expected = TensorShape([None] * (rank or 0) if is_open else shape)
     return made

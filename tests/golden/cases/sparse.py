@@ -104,8 +104,9 @@ AXES = (None, 0, 1, [0, 1], -1)
 
 def placeholders(tf):
     """Placeholders whose shapes are known, in part or in whole."""
-    sizes = [[10, 47], [-1, 47], None, tf.constant([3, 4], tf.int64), tf.placeholder(tf.int64, [2]),
-             tf.stack([tf.placeholder(tf.int64, []), 4]), tf.placeholder(tf.int64)]
+    sizes = [[10, 47], [None, 47], [-1, 47], None, tf.constant([3, 4], tf.int64),
+             tf.placeholder(tf.int64, [2]), tf.stack([tf.placeholder(tf.int64, []), 4]),
+             tf.placeholder(tf.int64)]
     return [tf.sparse_placeholder(tf.float32, size) for size in sizes]
 
 
