@@ -89,22 +89,30 @@ class Affine:
     @property
     def expr(self) -> Expr:
         """The form as an expression, the same object for equal forms: greater factors first."""
-        constant = wrapped(self.constant)
-        factors = ((term, wrapped(factor)) for term, factor in self.terms.items())
-        order = [(estimate(f), term, f) for term, f in factors if isinstance(f, Size) or f]
+        for number in (self.constant, *self.terms.values()):
+            if not isinstance(number, Size) and not -_HALF < number < _HALF:
+                return self._in_64_bits()
+        order = [(estimate(factor), term, factor) for term, factor in self.terms.items()]
         if len(order) > 1:
             order.sort(key=lambda t: (t[0] < 0, -abs(t[0]), getattr(t[1], "name", "~")))
         added = [_scaled(term, factor) for about, term, factor in order if about >= 0]
-        taken = [_scaled(term, wrapped(-factor)) for about, term, factor in order if about < 0]
-        if constant > 0 or not order:
-            added.append(Const(constant, int64))
-        elif constant < 0:
-            taken.append(Const(wrapped(-constant), int64))
+        taken = [_scaled(term, -factor) for about, term, factor in order if about < 0]
+        if self.constant > 0 or not self.terms:
+            added.append(Const(self.constant, int64))
+        elif self.constant < 0:
+            taken.append(Const(-self.constant, int64))
         out = added.pop(0) if added else -taken.pop(0)
         for term in added:
             out = Scalar("add", (out, term), int64)
         for term in taken:
             out = Scalar("sub", (out, term), int64)
+        return out
+
+    def _in_64_bits(self) -> Expr:
+        """The form as a plain sum, whose numbers wrap around."""
+        out: Expr = Const(wrapped(self.constant), int64)
+        for term, factor in self.terms.items():
+            out = Scalar("add", (out, _scaled(term, wrapped(factor))), int64)
         return out
 
 
