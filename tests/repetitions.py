@@ -1,8 +1,8 @@
 """Turns of the tests that take long: each run has its share of them, and leaves the others to the next ones.
 
 @pytest.mark.by_turns("dtype")       each case of the other parameters with one dtype, the dtypes by turns
-@pytest.mark.one_in(3)               each third case; and a test that has no cases in each third turn
-@pytest.mark.one_in(3, of=key)       each third of the cases whose parameters have the same key, at least one
+@pytest.mark.one_in(4)               each fourth case; and a test that has no cases in each fourth turn
+@pytest.mark.one_in(4, of=key)       each fourth of the cases whose parameters have the same key, at least one
 
 The turn of a run is the number of commits behind it: one commit after the other runs other cases, and as many
 commits as there are shares run all. `--turn` repeats the run of another commit, and `--turn all` leaves out

@@ -13,7 +13,7 @@ from benchmarks.sizes import graph_side, group, worker
 from benchmarks.sizes.stories import STORIES
 from benchmarks.workloads import WORKLOADS
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from tests.ahead.digits import draw, lenet
 from tests.ahead.native import Native, needs_compiler, saved
 from tests.ahead.objects import read
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 
 X86_ELF, ARM_ELF, ARM_MACH_O, X86_MACH_O, X86_COFF, ARM_COFF = 62, 183, 0x100000C, 0x1000007, 0x8664, 0xAA64
 # The first of each two is always built: all formats and machines.

@@ -28,7 +28,7 @@ FEW = 12  # variants of each sample that are put to the rules in a test
 each_op = pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED])
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @each_op
 def test_a_type_rule_takes_what_the_meaning_takes(op: OpDef):
     """A rule that does not look at an operand lets it pass, and NumPy does not."""
@@ -106,7 +106,7 @@ COUNTED = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 def test_no_position_in_the_registry_needs_a_clamp(monkeypatch: pytest.MonkeyPatch):
     """All that ops read and write is proven to lie in their buffers."""
     clamped = []
@@ -136,7 +136,7 @@ RUN = (
 )
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 def test_some_between_guarded_pages():
     command = [sys.executable, str(ROOT / "tools" / "fuzz" / "operands.py"), *RUN.split(), "--every", "120"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -14,7 +14,7 @@ from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from tests.codegen.test_llvm_scalar import dtypes_of
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 
 N = 37
 TARGETS = {

@@ -13,7 +13,7 @@ from staticgraph.__main__ import main
 from staticgraph.tf1.drop_in.check import check
 from staticgraph.tf1.drop_in.finder import standing_in
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPTS = Path(__file__).parent / "scripts"

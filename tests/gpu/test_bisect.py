@@ -17,7 +17,7 @@ from staticgraph.runtime.debug.gpu_under_test import GpuUnderTest
 from staticgraph.runtime.gpu.cuda.failure import failure
 from staticgraph.runtime.gpu.device import Device
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 
 
 @pytest.fixture(autouse=True)

@@ -142,7 +142,7 @@ def test_as_many_prepare_themselves_as_cores_and_time_are_enough_for(cores, left
     assert peers.together(work, cores, left) == names
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 def test_our_own_step_is_timed_whenever_it_is_asked_to(setting, host):
     ours = PeerProcess("ours", peers.command(peers.OURS, "small_mlp", "standin"), {})
     try:

@@ -13,7 +13,7 @@ from tests.gpu.printing import statements
 from tests.gpu.running import run
 from tests.kernel.cases import Arrays
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 
 
 def kernel(

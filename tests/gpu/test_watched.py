@@ -23,7 +23,7 @@ from tests.gpu.test_registry import check, chosen, together
 from tests.gpu.watching import Watching, watched
 from tests.ops.harness import TESTED, dtype_choices, uses
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 
 SAMPLE = (
     "softmax",

@@ -9,7 +9,7 @@ import pytest
 from staticgraph.runtime.processes.channels import Collective, in_common
 from tests.processes.launching import launched
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 
 SUM, ROWS, VALUE = (
     Collective("all_reduce", 4, 1),

@@ -14,7 +14,7 @@ from staticgraph.applications.cli.launch import mpiexec
 from staticgraph.applications.cli.processes import End, Ranks, how_it_ended, killed
 from tests.processes.launching import LIMIT, ROOT, launched
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 SCRIPTS = Path(__file__).parent / "scripts"
 
 STEP = """

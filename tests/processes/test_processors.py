@@ -8,7 +8,7 @@ import pytest
 from staticgraph.runtime.processes.mpi import share_of
 from tests.processes.launching import launched
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 
 PROGRAM = """
     from staticgraph.runtime.processes.mpi import processors

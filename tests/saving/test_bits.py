@@ -18,7 +18,7 @@ from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.memory import to_storage
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 
 SIZE = 1 << 16  # bytes, at least
 WEIGHTS = "weights.safetensors"

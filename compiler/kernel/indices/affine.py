@@ -89,25 +89,18 @@ class Affine:
     @property
     def expr(self) -> Expr:
         """The form as an expression, the same object for equal forms: greater factors first."""
-        constant = wrapped(self.constant)
-        order: list[tuple[int, Expr, AnySize]] = []
-        for term, factor in self.terms.items():
-            factor = wrapped(factor)
-            if isinstance(factor, Size) or factor:
-                order.append((estimate(factor), term, factor))
+        for number in (self.constant, *self.terms.values()):
+            if not isinstance(number, Size) and not -_HALF < number < _HALF:
+                return self._in_64_bits()
+        order = [(estimate(factor), term, factor) for term, factor in self.terms.items()]
         if len(order) > 1:
             order.sort(key=lambda t: (t[0] < 0, -abs(t[0]), getattr(t[1], "name", "~")))
-        added: list[Expr] = []
-        taken: list[Expr] = []
-        for about, term, factor in order:
-            if about >= 0:
-                added.append(_scaled(term, factor))
-            else:
-                taken.append(_scaled(term, wrapped(-factor)))
-        if constant > 0 or not order:
-            added.append(Const(constant, int64))
-        elif constant < 0:
-            taken.append(Const(wrapped(-constant), int64))
+        added = [_scaled(term, factor) for about, term, factor in order if about >= 0]
+        taken = [_scaled(term, -factor) for about, term, factor in order if about < 0]
+        if self.constant > 0 or not self.terms:
+            added.append(Const(self.constant, int64))
+        elif self.constant < 0:
+            taken.append(Const(-self.constant, int64))
         out = added.pop(0) if added else -taken.pop(0)
         for term in added:
             out = Scalar("add", (out, term), int64)
@@ -115,8 +108,15 @@ class Affine:
             out = Scalar("sub", (out, term), int64)
         if "linear" not in out.known and all(_is_varying(t) and f.__class__ is int for _, t, f in order):
             # What `linear` and `simplify_index` would find again, expression by expression.
-            out.known["linear"] = Affine({term: factor for _, term, factor in order}, constant)
+            out.known["linear"] = Affine({term: factor for _, term, factor in order}, self.constant)
             out.known["simple"] = out
+        return out
+
+    def _in_64_bits(self) -> Expr:
+        """The form as a plain sum, whose numbers wrap around."""
+        out: Expr = Const(wrapped(self.constant), int64)
+        for term, factor in self.terms.items():
+            out = Scalar("add", (out, _scaled(term, wrapped(factor))), int64)
         return out
 
 
