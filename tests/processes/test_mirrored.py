@@ -192,7 +192,7 @@ def test_a_replica_finds_its_own_losses_in_the_collection():
 
     replicated(function)
     assert len(sg.losses.get_losses()) == 2 and len(sg.get_collection(sg.GraphKeys.SUMMARIES)) == 1
-    [step] = [op for op in sg.get_default_graph().get_operations() if op.name.endswith("GradientDescent")]
+    step = sg.get_default_graph().get_operation_by_name("GradientDescent")
     with sg.Session() as sess:
         sess.run(w.initializer)
         sess.run(step)

@@ -44,6 +44,11 @@ class Bad:
         return [f"{self.use.op.name}_{n}" for n in range(len(self.use.arrays))]
 
     @property
+    def changed(self) -> range:
+        """The places of the variables that the op changes."""
+        return range(self.use.op.variables if self.use.op.effect is Effect.WRITE else 0)
+
+    @property
     def good(self) -> dict[str, np.ndarray]:
         return dict(zip(self.names, self.use.arrays, strict=True))
 
@@ -96,10 +101,10 @@ def model() -> tuple[dict[str, Any], dict[str, Any], Any]:
         for name, array, dtype in zip(case.names, case.use.arrays, case.use.dtypes, strict=True):
             inputs.append(sg.placeholder(dtype, array.shape, name=name))
             fed[name] = inputs[-1]
-        if op.effect is Effect.WRITE:
-            fed.pop(case.names[0])
-            inputs[0] = sg.Variable(case.use.arrays[0], name=f"{op.name}_variable", dtype=case.use.dtypes[0])
-            inputs[0] = inputs[0]._handle
+        for place in case.changed:
+            del fed[case.names[place]]
+            array, dtype = case.use.arrays[place], case.use.dtypes[place]
+            inputs[place] = sg.Variable(array, name=f"{op.name}_variable", dtype=dtype)._handle
         made[op.name] = case.use.call(inputs)[0]
     count = sg.Variable(0, name="count")
     return made, fed, sg.assign_add(count, 1)
@@ -109,8 +114,7 @@ def good() -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
     for op in CHECKED:
         case = bad(op)
-        names = case.names[1:] if op.effect is Effect.WRITE else case.names
-        found |= {name: case.good[name] for name in names}
+        found |= {name: case.good[name] for name in case.names[len(case.changed) :]}
     return found
 
 

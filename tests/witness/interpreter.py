@@ -22,6 +22,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from tests.witness import structures, tape
 from tests.witness.meanings import MEANINGS
+from tests.witness.optimizers import STEPS
 from tests.witness.tape import Node, leaf
 
 assert structures  # it fills the table of meanings
@@ -55,7 +56,8 @@ _CHANGES: dict[str, Callable[..., Any]] = {
     "min": np.minimum,
     "max": np.maximum,
 }
-WRITES: dict[str, Callable[..., np.ndarray]] = (
+# From the variables that an op changes, then its other inputs: the new values.
+WRITES: dict[str, Callable[..., Any]] = (
     {
         "assign": lambda old, value: value.copy(),
         "assign_add": np.add,
@@ -69,6 +71,7 @@ WRITES: dict[str, Callable[..., np.ndarray]] = (
         f"scatter_nd_{name}": lambda old, at, new, change=_CHANGES[name]: _at_places(old, at, new, change)
         for name in ("update", "add", "sub")
     }
+    | STEPS
 )
 
 
@@ -157,10 +160,11 @@ class Witness:
             return special(op, scope)
         inputs = [self._value(t, scope) for t in op.tensors]
         if name in WRITES:
-            variable = op.tensors[0].op
-            old = self._read(variable).value
-            self.state[variable.name] = WRITES[name](old, *(n.value for n in inputs[1:])).astype(old.dtype)
-            return [self._read(variable)]
+            made = WRITES[name](*(n.value for n in inputs), **op.attrs)
+            values = made if isinstance(made, tuple) else (made,)
+            for tensor, value in zip(op.tensors, values, strict=False):  # variables come first
+                self.state[tensor.op.name] = value.astype(self._read(tensor.op).value.dtype)
+            return [self._read(op.tensors[0].op)]
         if name not in MEANINGS:
             raise NotImplementedError(f"the witness does not know {name} ({op.name})")
         operands = {param: self._value(t, scope).value for param, t in op.operands.items()}
