@@ -5,7 +5,9 @@
 
 from staticgraph.compiler.support.lazy_names import lazy_names, load
 
-load("staticgraph.linear_algebra.operators.products")  # it has the rules by which operators make others
+# They have the rules by which operators make others.
+load("staticgraph.linear_algebra.operators.derived")
+load("staticgraph.linear_algebra.operators.products")
 
 # Type checkers read `__init__.pyi`.
 lazy_names(
