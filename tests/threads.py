@@ -11,7 +11,10 @@ import staticgraph as sg
 
 
 def same_bits(
-    function: Callable[..., Sequence[Any]], *arrays: np.ndarray, counts: Sequence[int] = (1, 2, 3, 7)
+    function: Callable[..., Sequence[Any]],
+    *arrays: np.ndarray,
+    counts: Sequence[int] = (1, 2, 3, 7),
+    open_sizes: bool = False,
 ) -> list[np.ndarray]:
     """Run a program in each number of threads.
 
@@ -19,13 +22,14 @@ def same_bits(
         function: Takes a placeholder per array, and returns the fetches.
         *arrays: What is fed.
         counts: The numbers of threads.
+        open_sizes: If the placeholders leave all sizes open.
 
     Returns:
         The results, which have the same bits in all of them.
     """
     before, found = sg.get_num_threads(), []
     with sg.Graph().as_default(), sg.Session() as session:
-        feeds = [sg.placeholder(a.dtype, a.shape) for a in arrays]
+        feeds = [sg.placeholder(a.dtype, [None] * a.ndim if open_sizes else a.shape) for a in arrays]
         fetches = list(function(*feeds))
         try:
             for count in counts:

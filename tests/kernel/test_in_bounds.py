@@ -1,5 +1,7 @@
 """Proofs that kernels stay in their buffers: what is proven, what is refused, and what is clamped."""
 
+from typing import Any
+
 import pytest
 
 from staticgraph.compiler.graph.dtypes import float32, int32, int64, uint32
@@ -149,10 +151,11 @@ def test_a_form_is_proven_by_what_it_reads(place: Expr, proven: bool):
 
 
 @pytest.mark.parametrize(("rows", "proven"), [(3, True), (4, False)])
-def test_two_conditions_together_prove_a_place(rows: int, proven: bool):
+@pytest.mark.parametrize("lanes", [symbol("m"), 16], ids=["open", "known"])
+def test_two_conditions_together_prove_a_place(lanes: Any, rows: int, proven: bool):
     """`at + 3 * width <= m` and `i < width`: then `at + 2 * width + i` is below m."""
-    m, width, at = symbol("m"), Local("width", int64), Local("at", int64)
-    i = Index("i", m)
+    m, width, at = symbol("m") + 1, Local("width", int64), Local("at", int64)
+    i = Index("i", lanes)
     most = Extent(m)
 
     def clamped(value: Expr) -> Expr:

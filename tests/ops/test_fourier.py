@@ -127,6 +127,37 @@ def test_an_open_batch(rng, batch):
         assert len(session.compiles) == 1
 
 
+PLANES = [(6, 10), (1, 17), (17, 1), (97, 20), (16, 1022), (3, 0), (64, 64)]
+
+
+@pytest.mark.by_turns("dtype", "most")
+@pytest.mark.parametrize(("dtype", "most"), [("complex64", 4e-7), ("complex128", 1e-15)])
+def test_several_open_axes(rng, dtype, most):
+    """One program for all sizes, of one kernel for all axes."""
+    transforms = [sg.spectral.fft2d, sg.spectral.ifft2d, sg.spectral.fft3d, sg.spectral.ifft3d]
+    exact = [
+        np.fft.fft2,
+        np.fft.ifft2,
+        *(lambda z, f=f: f(z, axes=(1, 2, 3)) for f in (np.fft.fftn, np.fft.ifftn)),
+    ]
+    with sg.Graph().as_default(), sg.Session(open_sizes=True) as session:
+        x = sg.placeholder(dtype, [None] * 4)
+        made = [transform(x) for transform in transforms]
+        for shape in PLANES:
+            z = (rng.normal(size=(2, 3, *shape)) + 1j * rng.normal(size=(2, 3, *shape))).astype(dtype)
+            for found, function in zip(session.run(made, {x: z}), exact, strict=True):
+                wanted = function(z.astype(np.complex128)) if z.size else z
+                assert found.shape == wanted.shape
+                assert np.linalg.norm(found - wanted) <= most * np.linalg.norm(wanted)
+        assert len(session.compiles) == 1
+        assert len(session.plan(made[0], {x: z}).kernels) == 1
+
+
+def test_bits_of_open_axes_do_not_depend_on_threads(rng):
+    z = (rng.normal(size=(256, 300)) + 1j * rng.normal(size=(256, 300))).astype(np.complex64)
+    same_bits(lambda z: [sg.spectral.fft2d(z), sg.spectral.ifft2d(z)], z, open_sizes=True)
+
+
 # Rows, one of them with an odd first radix, and strips of which the last one is not whole.
 KERNELS = [
     (fft_columns, (9, 120, 1), turns_of(120, False)),

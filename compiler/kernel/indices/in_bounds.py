@@ -285,7 +285,7 @@ class _Prover:
 def _is_inside(place: Expr, extent: AnySize, known: Facts) -> bool:
     low, high = known.range(place)
     least = size_bounds(extent)[0]
-    if low >= 0 and is_open(place) and known.is_less_by_sum(place, extent):
+    if low >= 0 and (is_open(place) or isinstance(extent, Size)) and known.is_less_by_sum(place, extent):
         return True
     if isinstance(extent, Size):
         meant = substitute(place, known.meaning)

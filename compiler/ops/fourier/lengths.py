@@ -19,6 +19,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.ops.fourier.butterflies import radices_of
 from staticgraph.compiler.ops.fourier.open_lengths import open_fft, open_irfft, open_rfft
+from staticgraph.compiler.ops.fourier.open_planes import open_fft_planes
 from staticgraph.compiler.ops.fourier.real_rows import half_turns, irfft_rows, planes, rfft_rows
 from staticgraph.compiler.ops.fourier.rows import fft_columns, fits, turns_of
 from staticgraph.compiler.ops.fourier.stages import signal_of_pairs, spectrum_of_pairs, staged
@@ -28,9 +29,12 @@ def transformed(x: Any, rank: int, inverse: bool) -> Any:
     """The transform of complex numbers along the last `rank` axes, or its inverse."""
     axes = range(x.rank - rank, x.rank)
     if is_open(x.shape[-rank:]):
-        for axis in axes:
-            x = along_open(x, axis, inverse)
-        return x
+        if rank > 1:
+            shape = x.shape
+            sizes = math.prod(shape[:-rank]), *shape[-rank:]
+            x = ops.reshape(x, shape=(math.prod(sizes),))
+            return ops.reshape(open_fft_planes(x, sizes=sizes, inverse=inverse), shape=shape)
+        return along_open(x, x.rank - 1, inverse)
     points = math.prod(operator.index(x.shape[axis]) for axis in axes)
     for axis in axes:
         x = along(x, axis, inverse)

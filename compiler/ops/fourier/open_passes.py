@@ -118,30 +118,30 @@ class Passes:
         )
 
     def _kept(self, side: Expr) -> Body:
-        def value(p: Expr, place: Expr) -> Body:
-            return self.points.put(SPECTRUM, place, self.points.get(WORK, side + place))
+        def value(p: Expr, place: Expr, at: Expr) -> Body:
+            return self.points.put(SPECTRUM, place, self.points.get(WORK, at))
 
-        return self.points.each(0, self.length, value)
+        return self.points.each_of_side(side, self.length, value)
 
     def _product(self, side: Expr) -> Body:
         """The conjugate of the product with the spectrum: its angles are negative again on the way back."""
 
-        def value(p: Expr, place: Expr) -> Body:
-            re, im = times(self.points.get(WORK, side + place), self.points.get(SPECTRUM, place))
+        def value(p: Expr, place: Expr, at: Expr) -> Body:
+            re, im = times(self.points.get(WORK, at), self.points.get(SPECTRUM, place))
             return self.points.put(WORK, place, (re, -im))
 
-        return self.points.each(0, self.length, value)
+        return self.points.each_of_side(side, self.length, value)
 
     def _result(self, side: Expr) -> Body:
         """The results, in the same places."""
         scale = self.fresh.local("scale", self.points.dtype)
 
-        def value(p: Expr, place: Expr) -> Body:
-            re, im = self.points.get(WORK, side + place)
+        def value(p: Expr, place: Expr, at: Expr) -> Body:
+            re, im = self.points.get(WORK, at)
             turned = times((re * scale, -im * scale), self.points.get(CHIRP, p))
-            return self.points.put(WORK, side + place, turned)
+            return self.points.put(WORK, at, turned)
 
         return (
             Let(scale, 1.0 / scalar.cast(self.length, self.points.dtype)),
-            *self.points.each(0, self.plan.count, value),
+            *self.points.each_of_side(side, self.plan.count, value),
         )

@@ -27,7 +27,7 @@ from staticgraph.compiler.ops.fourier.butterflies import parts, small_transform
 from staticgraph.compiler.ops.statements.strips import Body, Fresh, Scratch, whole
 
 STRIP = 16  # columns that are transformed together: the float32 lanes of the widest vectors
-_TILE, _TURNED = "tile", "turned"  # both planes of a tile, and of what its rows and columns become
+TILE, TURNED = "tile", "turned"  # both planes of a tile, and of what its rows and columns become
 WORK = "work"  # the planes of the points, with two sides
 SPREAD = (8, 4)  # radices whose transforms lie in the lanes of a first stage: shuffles spread what it writes
 ROOTS = "roots"  # the planes of the roots of unity of all stages
@@ -62,6 +62,8 @@ class Points:
         self.n, self.width, self.dtype, self.fresh = n, width, dtype, fresh
         self.most = room(n)
         self.size = self.most if width is None else self.most * STRIP
+        # Rows and columns of a matrix that change places together: a cache line, whose shuffles are few.
+        self.tile = ALIGNMENT // dtype.size
 
     def planes(self, name: str, sides: int = 1) -> Scratch:
         """The scratch memory of a pair of planes."""
@@ -103,6 +105,23 @@ class Points:
 
         return (self.fresh.between(first, count, self.most, row, "point"),)
 
+    def each_of_side(self, side: Expr, count: Expr, body: Callable[[Expr, Expr, Expr], Body]) -> Body:
+        """Do `body(point, place, at)` for the points before `count`, which are at `side + place`."""
+        if self.width is None:
+            return self.each(0, count, lambda p, place: body(p, place, side + place))
+        width, size = self.width, whole(self.size)
+
+        def row(p: Index) -> Body:
+            begin, at = (self.fresh.local(name, int64) for name in ("begin", "at"))
+            columns = self.lanes(width, STRIP, lambda c: body(p, begin + c, at + c))
+            return (
+                Let(begin, between(p * width, 0, self.size)),
+                Let(at, between(side + begin, 0, self.size * 2)),
+                If((begin + width <= size) & (at + width <= whole(self.size * 2)), (columns,)),
+            )
+
+        return (self.fresh.between(0, count, self.most, row, "point"),)
+
 
 class State:
     """Whole numbers that change from step to step: in memory, where no proof of positions follows them."""
@@ -132,14 +151,12 @@ class OpenStages:
     def __init__(self, points: Points, length: Expr, rows: Expr) -> None:
         self.points, self.length, self.rows = points, length, rows
         self.fresh, self.state = points.fresh, State()
-        # Rows and columns of a matrix that change places together: a cache line, whose shuffles are few.
-        self.tile = ALIGNMENT // points.dtype.size
+        self.tile = points.tile
 
     @property
     def scratch(self) -> Scratch:
         """The scratch memory."""
-        tile = Buffer(self.points.dtype, (2, self.tile, self.tile), written=True, local=True)
-        tiles = {_TILE: tile, _TURNED: tile} if self.points.width is None else {}
+        tiles = tiles_of(self.points) if self.points.width is None else {}
         return self.points.planes(WORK, sides=2) | self.state.scratch | tiles
 
     def body(self) -> Body:
@@ -267,28 +284,18 @@ class OpenStages:
                 def entry(lane: Index) -> Body:
                     made = times(points.get(WORK, side + at + lane), points.get(ROOTS, at + lane))
                     kept = [new(part, points.dtype) for part in ("re", "im")]
-                    stores = (Store(_TILE, (whole(k), r, lane), part) for k, part in enumerate(kept))
+                    stores = (Store(TILE, (whole(k), r, lane), part) for k, part in enumerate(kept))
                     return *(Let(local, v) for local, v in zip(kept, made, strict=True)), *stores
 
                 # Beyond the matrix are points that nobody needs.
                 place = scalar.minimum(first + r, self.rows - 1) * columns + begin
                 return Let(at, between(place, 0, points.most - tile)), fresh.lanes(tile, entry)
 
-            def transposed(part: Index) -> Body:
-                def entries(lane: Index) -> Body:
-                    kept = [new("entry", points.dtype) for _ in range(tile)]
-                    return (
-                        *(Let(v, Load(_TILE, (part, whole(r), lane), v.dtype)) for r, v in enumerate(kept)),
-                        *(Store(_TURNED, (part, lane, whole(r)), v) for r, v in enumerate(kept)),
-                    )
-
-                return (fresh.lanes(tile, entries),)
-
             def line(j: Index) -> Body:
                 to = new("to", int64)
 
                 def entry(lane: Index) -> Body:
-                    value = [Load(_TURNED, (whole(k), j, lane), points.dtype) for k in range(2)]
+                    value = [Load(TURNED, (whole(k), j, lane), points.dtype) for k in range(2)]
                     return (If(lane < height, points.stores(WORK, to + lane, value)),)
 
                 place = size - side + (begin + j) * self.rows + first
@@ -296,7 +303,7 @@ class OpenStages:
 
             return (
                 fresh.each(tile, turned, "row"),
-                fresh.each(2, transposed, "part"),
+                transposed_tile(points),
                 fresh.between(0, between(columns - begin, 0, tile), tile, line, "j"),
             )
 
@@ -312,6 +319,29 @@ class OpenStages:
             fresh.between(0, (self.rows + tile - 1) // tile, points.most // tile, strip, "strip"),
             *self.state.put(done=self.rows, side=size - side),
         )
+
+
+def tiles_of(points: Points) -> Scratch:
+    """The scratch memory of `transposed_tile`."""
+    tile = Buffer(points.dtype, (2, points.tile, points.tile), written=True, local=True)
+    return {TILE: tile, TURNED: tile}
+
+
+def transposed_tile(points: Points) -> Loop:
+    """Let the rows and the columns of both planes of a tile change places."""
+    fresh, tile = points.fresh, points.tile
+
+    def transposed(part: Index) -> Body:
+        def entries(lane: Index) -> Body:
+            kept = [fresh.local("entry", points.dtype) for _ in range(tile)]
+            return (
+                *(Let(v, Load(TILE, (part, whole(r), lane), v.dtype)) for r, v in enumerate(kept)),
+                *(Store(TURNED, (part, lane, whole(r)), v) for r, v in enumerate(kept)),
+            )
+
+        return (fresh.lanes(tile, entries),)
+
+    return fresh.each(2, transposed, "part")
 
 
 def times(a: Point, b: Point) -> Point:
