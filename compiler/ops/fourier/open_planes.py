@@ -15,7 +15,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import COMPLEX, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.graph.sizes import AnySize, at_least, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
@@ -43,9 +43,10 @@ _MOST = 1 << 60  # no memory has so many numbers
 _HELD = "held"  # what all rounds but the last one leave
 
 
-def _planes_type(x: TensorType, sizes: Sequence[AnySize | None], inverse: bool = False) -> TensorType:
+def _planes_type(x: TensorType, sizes: Sequence[AnySize | None] | None, inverse: bool = False) -> TensorType:
     require(x.rank in (None, 1), f"x has rank {x.rank}, and must be flat")
-    return x
+    points = None if sizes is None or None in sizes else math.prod(sizes)  # type: ignore[arg-type]
+    return TensorType(x.dtype, merge(x.shape, (points,), "x and the product of sizes:"))
 
 
 def _numpy_planes(x: np.ndarray, sizes: Sequence[int], inverse: bool = False) -> np.ndarray:
