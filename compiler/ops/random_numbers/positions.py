@@ -67,7 +67,7 @@ def _numpy_multinomial(
 @drawn(
     Kind.ROUTINE, tf="Multinomial", type=_multinomial_type, numpy=_numpy_multinomial,
     advance=lambda types, shape, **_: shape[0] * (-(-shape[1] // 4) * 4) * 2 * philox.RESERVED,
-    operands=("num_samples",), partial=("num_samples",), dtypes=FLOATING,
+    operands=("num_samples",), partial=("num_samples",), dtypes=FLOATING, decides_by=1,
     samples=[Sample(STATE, real(2, 5), num_samples=7, seed=1, seed2=2),
              Sample(STATE, real(1, 3), num_samples=2, seed=9, output_dtype=int32),
              Sample(STATE, real(3, 1), num_samples=5, seed2=4)],
