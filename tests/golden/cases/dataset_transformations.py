@@ -59,7 +59,8 @@ COUNTED = {
 }
 
 CARDINALITIES = [
-    runs("cardinality: " + name, lambda tf, build=build: tf.data.experimental.cardinality(build(tf)), exact=True)
+    runs("cardinality: " + name,
+         lambda tf, build=build: tf.data.experimental.cardinality(build(tf)), exact=True)
     for name, build in COUNTED.items()
 ] + [
     answer("names of cardinalities",
@@ -111,7 +112,8 @@ def grouped(tf, key, chosen, count=10):
 REDUCED = [
     elements("group_by_reducer", lambda tf: grouped(tf, lambda x: x % 2, reducer(tf)), 2),
     elements("group_by_reducer by falling keys", lambda tf: grouped(tf, lambda x: 5 - x % 3, reducer(tf)), 3),
-    elements("group_by_reducer with a mean", lambda tf: grouped(tf, lambda x: x % 3, tf.data.experimental.Reducer(
+    elements("group_by_reducer with a mean", lambda tf: grouped(
+        tf, lambda x: x % 3, tf.data.experimental.Reducer(
         lambda key: (0.0, 0.0), lambda state, x: (state[0] + 1.0, state[1] + tf.cast(x, tf.float32)),
         lambda n, total: {"n": n, "mean": total / n})), 3),
     elements("group_by_reducer with growing states", lambda tf: grouped(
