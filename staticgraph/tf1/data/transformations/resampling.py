@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_max, reduce_min, reduce_sum
 from staticgraph.random_numbers.random_ops import random_uniform
 from staticgraph.tf1.data.dataset import Dataset
-from staticgraph.tf1.data.mixing import sample_from_datasets
+from staticgraph.tf1.data.transformations.mixing import sample_from_datasets
 from staticgraph.tf1.data.transformations.scanning import scan
 
 _COUNTED_AT_ONCE = 32  # elements between two estimates of the distribution
