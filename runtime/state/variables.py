@@ -231,6 +231,10 @@ class VariableStore:
         finally:
             self._lock.release()
 
+    def __del__(self) -> None:
+        """End what threads compute ahead for a session that nobody has closed: they know its resources."""
+        self.resources.close()
+
     def _end(self, error: Callable[[], OpError]) -> None:
         self._guard = error
         self.state[State.VERSION] += 1

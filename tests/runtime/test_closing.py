@@ -1,8 +1,13 @@
-"""A session that is closed while another thread runs it: the run ends soon, and nobody waits for ever."""
+"""A session that is closed while another thread runs it: the run ends soon, and nobody waits for ever.
+
+Threads that compute ahead for a session end with it, also if nobody closes it.
+"""
 
 from __future__ import annotations
 
+import gc
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -91,6 +96,29 @@ def test_a_run_that_waits_for_another_one_sees_a_closed_session():
         session.close()
     waiting.join(SOON)
     assert isinstance(found[0], ClosedSessionError)
+
+
+def test_threads_end_with_a_session_that_is_dropped():
+    before = {*threading.enumerate()}
+
+    def run() -> None:
+        with sg.Graph().as_default() as graph:
+            numbers = sg.data.Dataset.range(1 << 40).map(lambda n: n * 2, num_parallel_calls=3).prefetch(5)
+            following = numbers.make_one_shot_iterator().get_next()
+        session = sg.Session(graph=graph)
+        assert [session.run(following) for _ in range(3)] == [0, 2, 4]
+        assert {"prefetch", "map_0"} <= {thread.name for thread in ahead()}
+
+    def ahead() -> set[threading.Thread]:
+        new = {*threading.enumerate()} - before
+        return {thread for thread in new if not thread.name.startswith("staticgraph")}
+
+    run()
+    end = time.monotonic() + SOON
+    while ahead() and time.monotonic() < end:
+        gc.collect()
+        time.sleep(0.01)
+    assert not ahead()
 
 
 def test_other_sessions_go_on():
