@@ -318,8 +318,6 @@ from staticgraph.linear_algebra.linalg import (
     cholesky as cholesky,
     cholesky_solve as cholesky_solve,
     cross as cross,
-    einsum as einsum,
-    matmul as matmul,
     det as _matrix_determinant,
     inv as _matrix_inverse,
     solve as _matrix_solve,
@@ -331,7 +329,6 @@ from staticgraph.linear_algebra.linalg import (
     eigh as _self_adjoint_eig,
     eigvalsh as _self_adjoint_eigvals,
     svd as svd,
-    tensordot as tensordot,
     trace as trace,
 )
 from staticgraph.mathematics.clip import (
@@ -432,6 +429,11 @@ from staticgraph.mathematics.math_ops import (
     xdivy as xdivy,
     xlogy as xlogy,
     zeta as zeta,
+)
+from staticgraph.mathematics.products import (
+    einsum as einsum,
+    matmul as matmul,
+    tensordot as tensordot,
 )
 from staticgraph.mathematics.reductions import (
     count_nonzero as count_nonzero,

@@ -73,9 +73,9 @@ NAMES = {
     "staticgraph.formats.tf.graph_util": "import_graph_def",
     "staticgraph.formats.tf.messages": "ConfigProto RunMetadata RunOptions",
     "staticgraph.linear_algebra.linalg": (
-        "cholesky cholesky_solve cross einsum matmul matrix_determinant=det matrix_inverse=inv "
-        "matrix_solve=solve matrix_solve_ls=lstsq matrix_transpose matrix_triangular_solve=triangular_solve "
-        "norm qr self_adjoint_eig=eigh self_adjoint_eigvals=eigvalsh svd tensordot trace"
+        "cholesky cholesky_solve cross matrix_determinant=det matrix_inverse=inv matrix_solve=solve "
+        "matrix_solve_ls=lstsq matrix_transpose matrix_triangular_solve=triangular_solve norm qr "
+        "self_adjoint_eig=eigh self_adjoint_eigvals=eigvalsh svd trace"
     ),
     "staticgraph.mathematics.clip": "clip_by_average_norm clip_by_global_norm clip_by_norm global_norm",
     "staticgraph.mathematics.math_ops": (
@@ -88,6 +88,7 @@ NAMES = {
         "reciprocal_no_nan rint round rsqrt scalar_mul sign sin sinh sqrt square squared_difference subtract "
         "tan tanh truediv truncatediv truncatemod xdivy xlogy zeta"
     ),
+    "staticgraph.mathematics.products": "einsum matmul tensordot",
     "staticgraph.mathematics.reductions": (
         "count_nonzero reduce_all reduce_any reduce_euclidean_norm reduce_logsumexp reduce_max reduce_mean "
         "reduce_min reduce_prod reduce_std reduce_sum reduce_variance"
