@@ -161,8 +161,10 @@ def capture_select(walk: Walk, op: Operation) -> Made:
 
 
 def capture_sum(walk: Walk, op: Operation) -> Made:
-    """Return a sum of many as additions of two, which rules know."""
-    return reduce(ops.add, (walk.value(t) for t in op.tensors))
+    """Return a sum of many as additions of two, which rules know, but which would let shapes differ."""
+    inputs = [walk.value(t) for t in op.tensors]
+    walk.build.types(op.definition, inputs, {})
+    return reduce(ops.add, inputs)
 
 
 def applied(walk: Walk, op: Operation, inputs: Sequence[Value]) -> Any:

@@ -33,13 +33,15 @@ _SAME = """
     estimator.export estimator.inputs feature_column graph_util
     image io keras keras.activations keras.applications keras.applications.imagenet_utils
     keras.applications.inception_v3 keras.applications.mobilenet keras.applications.mobilenet_v2
-    keras.applications.resnet keras.applications.resnet50 keras.applications.vgg16 keras.applications.vgg19
+    keras.applications.densenet keras.applications.inception_resnet_v2 keras.applications.nasnet
+    keras.applications.resnet keras.applications.resnet50 keras.applications.resnet_v2
+    keras.applications.vgg16 keras.applications.vgg19 keras.applications.xception
     keras.backend keras.callbacks keras.constraints
     keras.datasets keras.datasets.boston_housing keras.datasets.cifar10 keras.datasets.cifar100
     keras.datasets.fashion_mnist keras.datasets.imdb keras.datasets.mnist keras.initializers keras.layers
     keras.losses keras.metrics keras.models keras.optimizers keras.optimizers.schedules
     keras.preprocessing keras.preprocessing.image keras.preprocessing.sequence keras.preprocessing.text
-    keras.regularizers keras.utils layers layers.experimental
+    keras.experimental keras.regularizers keras.utils layers layers.experimental
     linalg lookup lookup.experimental losses math metrics nest nn.rnn_cell python_io queue ragged saved_model
     saved_model.builder
     saved_model.constants saved_model.loader saved_model.main_op saved_model.signature_constants

@@ -112,5 +112,9 @@ def model_of(net: Net, images: Any, x: Any, name: str, file: Callable[[], tuple[
 
 def normalized(x: Any, name: str | None, **options: Any) -> Any:
     """Return a tensor after batch normalization over channels."""
-    axis = 3 if checked_format(None) == "channels_last" else 1
-    return layers.BatchNormalization(axis=axis, name=name, **options)(x)
+    return layers.BatchNormalization(axis=channel_axis(), name=name, **options)(x)
+
+
+def channel_axis() -> int:
+    """Return the axis of channels."""
+    return 3 if checked_format(None) == "channels_last" else 1

@@ -6,10 +6,17 @@ from typing import Any
 
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras import layers
-from staticgraph.tf1.keras.applications.building import ORIGIN, Net, image_input, model_of, normalized, pooled
+from staticgraph.tf1.keras.applications.building import (
+    ORIGIN,
+    Net,
+    channel_axis,
+    image_input,
+    model_of,
+    normalized,
+    pooled,
+)
 from staticgraph.tf1.keras.applications.imagenet_utils import decode_predictions
 from staticgraph.tf1.keras.applications.scaled import preprocess_input
-from staticgraph.tf1.keras.settings import checked_format
 
 __all__ = ["InceptionV3", "decode_predictions", "preprocess_input"]
 
@@ -73,7 +80,7 @@ def _conv(x: Any, depth: int, size: Any, stride: int = 1, padding: str = "same")
 
 
 def _joined(ends: list[Any], name: str | None = None) -> Any:
-    return layers.Concatenate(axis=3 if checked_format(None) == "channels_last" else 1, name=name)(ends)
+    return layers.Concatenate(axis=channel_axis(), name=name)(ends)
 
 
 def _averaged(x: Any, depth: int) -> Any:
