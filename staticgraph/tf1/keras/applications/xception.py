@@ -43,8 +43,8 @@ def Xception(net: Net) -> Any:
         x = layers.Dense(net.classes, activation="softmax", name="predictions")(x)
     else:
         x = pooled(net, x)
-    part = "" if net.include_top else "_notop"
-    file = f"xception_weights_tf_dim_ordering_tf_kernels{part}.h5"
+    end = "" if net.include_top else "_notop"
+    file = f"xception_weights_tf_dim_ordering_tf_kernels{end}.h5"
     return model_of(net, images, x, "xception", lambda: (f"{ORIGIN}v0.4/", file))
 
 
