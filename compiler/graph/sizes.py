@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.size_contexts import Undecided, answered, answering, current_answer, name_of
@@ -90,7 +91,8 @@ class Size:
     __slots__ = ("terms", "_hash", "_bounds", "_multiples", "_nominal")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        self.terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order) if len(terms) > 1 else terms)
+        several = len(terms) > 1
+        self.terms = {m: terms[m] for m in sorted(terms, key=_order)} if several else dict(terms)
         # Python has one hash for -1 and -2. Sizes of equal hashes are compared, which may be undecided.
         self._bounds: tuple[int, int] | None = None
         self._nominal: int | None = None
@@ -436,9 +438,10 @@ def made(terms: Mapping[Monomial, int]) -> AnySize:
     return Size(kept) if len(kept) > (() in kept) else kept.get((), 0)
 
 
-def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
+@lru_cache(1 << 12)  # sums of the same few monomials are made again and again
+def _order(monomial: Monomial) -> tuple[int, str]:
     """Monomials of high degree first, the constant last."""
-    return -len(term[0]), "*".join(map(str, term[0]))
+    return -len(monomial), "*".join(map(str, monomial))
 
 
 def inner(atom: Quotient | AtLeastOne | AtMost) -> Size:
