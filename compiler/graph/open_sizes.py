@@ -10,12 +10,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from staticgraph.compiler.graph.size_atoms import AtLeastOne, AtMost, Atom, Quotient
 from staticgraph.compiler.graph.sizes import (
     AnySize,
-    AtLeastOne,
-    AtMost,
-    Atom,
-    Quotient,
     Size,
     at_most,
     inner,
