@@ -30,7 +30,7 @@ from staticgraph.tf1.keras import estimator as keras_estimator
 # Modules that have the same name in `staticgraph`, now or later.
 _SAME = """
     audio bitwise data data.experimental debugging distribute distributions
-    estimator.export estimator.inputs feature_column graph_util
+    estimator.experimental estimator.export estimator.inputs feature_column graph_util
     image io keras keras.activations keras.applications keras.applications.imagenet_utils
     keras.applications.inception_v3 keras.applications.mobilenet keras.applications.mobilenet_v2
     keras.applications.densenet keras.applications.inception_resnet_v2 keras.applications.nasnet

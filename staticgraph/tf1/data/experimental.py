@@ -25,11 +25,6 @@ from staticgraph.tf1.data.dataset import Dataset, counter, traced, traced_datase
 from staticgraph.tf1.data.file_datasets import CsvDataset
 from staticgraph.tf1.data.function import scalar_type
 from staticgraph.tf1.data.iterators import only_element
-from staticgraph.tf1.data.transformations.mixing import (
-    RandomDataset,
-    choose_from_datasets,
-    sample_from_datasets,
-)
 from staticgraph.tf1.data.operation_counts import (
     INTERLEAVED_IN_PARALLEL,
     SHUFFLED_AND_REPEATED,
@@ -42,6 +37,11 @@ from staticgraph.tf1.data.transformations.cardinality import (
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
     cardinality,
+)
+from staticgraph.tf1.data.transformations.mixing import (
+    RandomDataset,
+    choose_from_datasets,
+    sample_from_datasets,
 )
 from staticgraph.tf1.data.transformations.reducing import Reducer, group_by_reducer
 from staticgraph.tf1.data.transformations.resampling import rejection_resample

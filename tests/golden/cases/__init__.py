@@ -26,6 +26,7 @@ from tests.golden.cases import (
     dtypes,
     edit_distance,
     errors,
+    estimator_extensions,
     estimators,
     failed_elements,
     feature_columns,
@@ -172,6 +173,7 @@ SUBJECTS = {
         errors,
         feature_columns,
         flows,
+        estimator_extensions,
         estimators,
     )
 }
