@@ -56,7 +56,7 @@ TREE = Tree(
     {path: Area((path,)) for path in _SAME.split()}
     | {
         "": Area(
-            ("", build, device_spec, functions, old_summaries, string_split),
+            ("", build, device_spec, functions, old_summaries, string_split, ".building.modules"),
             old_names.ROOT | message_names.ROOT,
         ),
         "app": Area((app,)),
@@ -90,6 +90,7 @@ TREE = Tree(
         "sysconfig": Area(names={name: name for name in _FLAGS}),
         "test": Area((testing, benchmark, gradient_checker)),
         "train": Area(("train",), old_names.TRAIN | message_names.TRAIN),
+        "pywrap_tensorflow": Area(areas=("python.pywrap_tensorflow",)),
         "train.queue_runner": Area(names=old_names.QUEUE_RUNNER),
         "version": Area(names={name: name for name in _VERSION}),
     }
