@@ -257,7 +257,6 @@ from staticgraph.debugging.tensor_queries import (
     dimension_at_index as dimension_at_index,
     dimension_value as dimension_value,
     get_static_value as get_static_value,
-    grad_pass_through as grad_pass_through,
     is_numeric_tensor as is_numeric_tensor,
     is_tensor as is_tensor,
 )
@@ -269,6 +268,7 @@ from staticgraph.debugging.types import (
 )
 from staticgraph.differentiation.custom_gradient import (
     custom_gradient as custom_gradient,
+    grad_pass_through as grad_pass_through,
 )
 from staticgraph.differentiation.gradient_registry import (
     NoGradient as NoGradient,

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import Dimension, TensorShape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.differentiation.custom_gradient import custom_gradient
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.state.variables import Variable
 
@@ -78,24 +75,3 @@ def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str
     if isinstance(value, IndexedSlices):
         return value
     return snapshot(convert_to_tensor(value, dtype=dtype, name=name))
-
-
-def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function `f` of one tensor with the derivative of the identity.
-
-    >>> import staticgraph as sg
-    >>> x = sg.constant([0.4, 1.7])
-    >>> y = sg.grad_pass_through(sg.round)(x)
-    >>> with sg.Session() as sess:
-    ...     sess.run(sg.gradients(y * [2.0, 3.0], x)[0]).tolist()
-    [2.0, 3.0]
-    """
-
-    def passing(x: Any, *args: Any, **kwargs: Any) -> Any:
-        @custom_gradient
-        def call(x: Tensor) -> Any:
-            return f(x, *args, **kwargs), ops.identity
-
-        return call(convert_to_tensor(x))
-
-    return passing

@@ -60,12 +60,12 @@ NAMES = {
     ),
     "staticgraph.debugging.tensor_queries": (
         "convert_to_tensor_or_indexed_slices dimension_at_index dimension_value get_static_value "
-        "grad_pass_through is_numeric_tensor is_tensor"
+        "is_numeric_tensor is_tensor"
     ),
     "staticgraph.debugging.types": (
         "assert_integer assert_proper_iterable assert_same_float_dtype assert_type"
     ),
-    "staticgraph.differentiation.custom_gradient": "custom_gradient",
+    "staticgraph.differentiation.custom_gradient": "custom_gradient grad_pass_through",
     "staticgraph.differentiation.gradient_registry": "NoGradient NotDifferentiable RegisterGradient",
     "staticgraph.differentiation.gradients": (
         "AggregationMethod gradients hessians UnconnectedGradients why_no_gradient"
