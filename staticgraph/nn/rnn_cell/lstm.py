@@ -126,6 +126,9 @@ class LSTMCell(OfMemory, LayerRNNCell):
         """Memory and output in a state."""
         if not self._state_is_tuple:
             sizes = self._num_units, self.output_size
+            if (found := state.shape[-1].value if state.shape.ndims else None) not in (None, sum(sizes)):
+                text = f"{self.label}: the state has {found} columns, and {sizes[0]} + {sizes[1]} are needed"
+                raise misuse(ValueError, text, made=[(state.name, state.op.where)])
             return part_of(state, [0, 0], [-1, sizes[0]]), part_of(state, [0, sizes[0]], [-1, sizes[1]])
         try:
             c, h = state

@@ -151,6 +151,7 @@ AREAS = {
     ),
     "contrib.slim.metrics": Area(areas=("contrib.metrics",)),
     "contrib.predictor": Area((predictor, ".contrib.estimator_predictor")),
+    "contrib.estimator": Area(("tf1.estimator.extenders",), areas=("estimator.experimental",)),
     "contrib.feature_column": Area((".contrib.layer_functions.sequence_columns",), _SEQUENCES),
     "contrib.factorization": Area((".contrib.learn.clustering", ".contrib.learn.clustering_estimator")),
     "contrib.factorization.python.ops.clustering_ops": Area((".contrib.learn.clustering",)),
