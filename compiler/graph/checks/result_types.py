@@ -92,7 +92,7 @@ def _check_sizes(type: TensorType) -> None:
 
 
 def has_addresses(type: TensorType) -> bool:
-    """Return True if NumPy takes a shape, as far as it is known. It counts an axis without elements as one."""
+    """Return True if NumPy takes a shape, as far as it is known. An axis without elements counts as one."""
     return math.prod(filter(None, type.shape or ())) * type.dtype.size < _ADDRESSES
 
 
