@@ -137,8 +137,8 @@ class SegmentedRun:
         return self._fetches.assemble([value[()] for value in fetched])
 
     def _finish(self, main: _Stage, turn: HostRunState) -> dict[Tensor, np.ndarray]:
-        """Run the main stage: the values of its tensors. Machine code does if nothing can fail after it."""
-        if main.is_empty or self._stages.trailing or turn.changes.values or self._repeats:
+        """Run the main stage: the values of its tensors. Machine code commits it if nothing else is to be."""
+        if main.is_empty or self._stages.trailing or turn.changes or self._repeats:
             return self._compute(main, turn)
         programs, given, program = self._prepared(main, turn)
         fast_path = self._fast_paths.get(programs)

@@ -261,6 +261,9 @@ class PendingWrites:
     advances: dict[Operation, int] = field(default_factory=dict)
     states: dict[Operation, np.ndarray] = field(default_factory=dict)
 
+    def __bool__(self) -> bool:
+        return bool(self.values or self.advances or self.states)
+
     def add(self, more: PendingWrites) -> None:
         """Take in what another stage changes. Where both change the same, it is to the same."""
         self.values |= more.values

@@ -106,7 +106,7 @@ COUNTED = {
     "top_k", "top_values", "nth_element", "row_major_order",
     "distinct_numbers", "absent_numbers", "true_positions", "grouped_positions",
     "svd", "square_svd", "self_adjoint_eig", "pseudo_inverse", "complex_square_root", "complex_sylvester",
-    "open_fft", "open_fft_planes", "open_rfft", "open_irfft",
+    "open_fft", "open_fft_planes", "open_rfft", "open_irfft", "open_rfft_planes", "open_irfft_planes",
     "classes_by_table", "fixed_unigram_candidate_sampler",
 }  # fmt: skip
 

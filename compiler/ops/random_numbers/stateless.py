@@ -123,7 +123,7 @@ def _classes_type(logits: TensorType, seed: TensorType, num_samples: Any, output
 @composite(
     tf="StatelessMultinomial", type=_classes_type, vars={"seed": "S"}, operands=("num_samples",),
     numpy=lambda logits, seed, **attrs: _meaning(random_positions.multinomial, seed, logits, **attrs),
-    dtypes={"S": _INTEGERS, "T": FLOATING}, partial=("num_samples",), differentiable=False,
+    dtypes={"S": _INTEGERS, "T": FLOATING}, partial=("num_samples",), differentiable=False, decides_by=0,
     samples=[Sample(real(2, 5), _SEED, num_samples=7), Sample(real(1, 3), _SEED, num_samples=2),
              Sample(real(3, 1), _SEED, num_samples=5, output_dtype=int32)],
 )
