@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 _MOST_PARTS = 4  # quotients that stand for one
@@ -82,11 +83,12 @@ def text_of(terms: Mapping[Monomial, int]) -> str:
 
 def in_order(terms: Mapping[Monomial, int]) -> dict[Monomial, int]:
     """Return terms in their order: monomials of high degree first, the constant last."""
-    return dict(sorted(terms.items(), key=_order) if len(terms) > 1 else terms)
+    return {m: terms[m] for m in sorted(terms, key=_order)} if len(terms) > 1 else dict(terms)
 
 
-def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
-    return -len(term[0]), "*".join(map(str, term[0]))
+@lru_cache(1 << 12)  # sums of the same few monomials are made again and again
+def _order(monomial: Monomial) -> tuple[int, str]:
+    return -len(monomial), "*".join(map(str, monomial))
 
 
 def canonical(terms: dict[Monomial, int]) -> dict[Monomial, int]:

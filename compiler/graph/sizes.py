@@ -35,6 +35,7 @@ MOST = (1 << 31) - 1  # the greatest value of a symbol
 OPEN_TEXT = "open<"  # how the text of a size begins: generated code that holds it takes it for a number
 NOMINAL = 64  # the value of a symbol in estimates, which must not depend on the sizes that come first
 MANY = 1024  # its value in estimates of work that several threads may share
+_DOUBLED = 15  # how often it is doubled in the estimate of what would be zero or negative
 
 
 class Size:
@@ -300,15 +301,20 @@ class _Same(dict[str, int]):
 
 
 def estimate(size: AnySize, symbol: int = NOMINAL) -> int:
-    """Return a size as a number for estimates of cost, in which every symbol is `symbol`."""
+    """Return a size as a number for estimates of cost, in which every symbol is `symbol`.
+
+    If it would not be positive, as n0 - 100, symbols are doubled until it is.
+    """
     if not isinstance(size, Size):
         known: int = size
         return known
-    if symbol != NOMINAL:
-        return evaluate(size, _Same(symbol))
-    if size._nominal is None:
-        size._nominal = evaluate(size, NOMINALS)
-    return size._nominal
+    if symbol == NOMINAL and size._nominal is not None:
+        return size._nominal
+    values = (evaluate(size, _Same(symbol << n)) for n in range(_DOUBLED))
+    value = next(values)
+    value = value if value > 0 else next((n for n in values if n > 0), value)
+    size._nominal = value if symbol == NOMINAL else size._nominal
+    return value
 
 
 NOMINALS = _Same(NOMINAL)  # the values of all symbols in estimates

@@ -9,6 +9,7 @@ that depend on values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import count
 
 from staticgraph.compiler.capture.all_sizes import AllSizes, OpenMade, for_all_sizes
@@ -139,37 +140,9 @@ def _compiled(
     around = stages(fetches.tensors, fetches.targets, frozenset(taken))
     if hosts := (*around.leading, *around.trailing):
         raise _refuse(name, [(op.definition.name, op.name, op.where) for op in hosts], "is done in Python")
-
-    feeds = tuple(taken)
-
-    def make(open_shapes: OpenShapes) -> Compiled | NeedsFeeds:
-        types = {t: TensorType(t.dtype, s) for t, s in zip(feeds, open_shapes.shapes, strict=True)}
-        request = CaptureRequest(
-            graph,
-            fetches.tensors,
-            fetches.targets,
-            types,
-            variables,
-            open_shapes.contents_of(feeds),
-            checks=True,
-        )
-        match capture(request):
-            case Step() as step:
-                made = compile(step, target, may_interpret=False)
-            case NeedsFeeds() as needs:
-                return needs
-            case NeedsStage(tensors):
-                raise _decided_late(name, tensors)
-            case NeedsHost(op):
-                raise _refuse(name, [(op.definition.name, op.name, op.where)], "is done in Python")
-            case NeedsTypes() as needs:
-                raise AssertionError(needs)  # those of all variables are given
-        if calls := made.program.host_calls:
-            raise _refuse(name, [_described(call.node) for call in calls], "has no machine code")
-        return made
-
-    labels = tuple(taken.values())
+    labels, feeds = tuple(taken.values()), tuple(taken)
     outputs = {label: fetches.tensors.index(t) for label, t in function.outputs.items()}
+    make = partial(_program, name, fetches, feeds, variables, target)
     match for_all_sizes(start, feeds, make, _MOST_PROGRAMS):
         case AllSizes(sized, programs):
             return CompiledFunction(name, labels, outputs, sized, tuple(_of_one_interface(programs)))
@@ -177,6 +150,36 @@ def _compiled(
             raise _decided_late(name, tensors)
         case refusal:
             raise _asked(name, labels, refusal.start, refusal.cause)
+
+
+def _program(
+    name: str,
+    fetches: Fetches,
+    feeds: Sequence[Tensor],
+    variables: Mapping[Operation, TensorType | None],
+    target: CpuTarget,
+    sizes: OpenShapes,
+) -> Compiled | NeedsFeeds:
+    """Compile a function for some sizes, open ones among them."""
+    types = {t: TensorType(t.dtype, s) for t, s in zip(feeds, sizes.shapes, strict=True)}
+    contents = sizes.contents_of(feeds)
+    request = CaptureRequest(
+        fetches.graph, fetches.tensors, fetches.targets, types, variables, contents, checks=True
+    )
+    match capture(request):
+        case Step() as step:
+            made = compile(step, target, may_interpret=False)
+        case NeedsFeeds() as needs:
+            return needs
+        case NeedsStage(tensors):
+            raise _decided_late(name, tensors)
+        case NeedsHost(op):
+            raise _refuse(name, [(op.definition.name, op.name, op.where)], "is done in Python")
+        case NeedsTypes() as needs:
+            raise AssertionError(needs)  # those of all variables are given
+    if calls := made.program.host_calls:
+        raise _refuse(name, [_described(call.node) for call in calls], "has no machine code")
+    return made
 
 
 def _of_one_interface(programs: Sequence[OpenMade[Compiled]]) -> list[OpenMade[Compiled]]:

@@ -57,7 +57,7 @@ class SegmentedRun:
         self._fed = frozenset(whole.feeds)
         self._store = whole.store
         self._region = whole.calls.region
-        self._regions = Regions(whole.graph, inner)
+        self._regions = Regions(whole.graph, whole.store.resources, inner)
         compiler = whole.compiler
         # A guard against NaN looks at what host ops take, and would look behind results that are padded.
         self._pads = compiler.backend.pads and not compiler.settings.check_nan

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from staticgraph.compiler.graph.open_sizes import function_of, of_data, replaced, symbols, to_data
+from staticgraph.compiler.graph.open_sizes import function_of, of_data, replaced, summed_up, symbols, to_data
 from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import (
     MOST,
@@ -169,6 +169,26 @@ def test_estimates_take_the_same_value_for_each_symbol():
     assert estimate(B * T + 3) == 64 * 64 + 3
     assert estimate(5) == 5
     assert symbols(B * T // 3) == {"B", "T"}
+
+
+def test_estimates_of_what_a_few_rows_do_not_have_are_positive():
+    """A product of the rows from the hundredth on was planned for a negative number of rows."""
+    assert estimate(B - 100) == 28 and estimate((B - 400) // 160 + 1) == 1
+    assert estimate(B - 2000, 1024) == 48 and estimate(-B) == -64
+
+
+@given(SIZES, st.integers(2, 5))
+def test_the_parts_from_each_remainder_on_are_the_whole(size, count):
+    parts = sum((size + r) // count for r in range(count))
+    for x, y in itertools.product(VALUES, repeat=2):
+        assert at(summed_up(parts * (T + 1)), x, y) == at(size, x, y) * (y + 1)
+
+
+def test_sums_over_all_remainders_are_what_was_divided():
+    for whole in (B, B + 1, B // 2, 3 * B - 1):
+        assert same(summed_up(sum(-(-(whole - r) // 4) for r in range(4))), whole)
+    halves = ((B + 1) // 2 + B // 2) * ((T + 1) // 2 + T // 2)
+    assert same(summed_up(halves), B * T)
 
 
 def test_text():

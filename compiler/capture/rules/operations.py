@@ -138,17 +138,6 @@ def known_trip_count(walk: Walk, loop: Operation) -> AnySize | None:
     return None if known is None else known.item()
 
 
-# Ops that decide by numbers and give none, and the input that they decide by.
-DECISIONS = {
-    "argmax": 0,
-    "argmin": 0,
-    "top_k": 0,
-    "in_top_k": 0,
-    "multinomial": 1,
-    "stateless_multinomial": 0,
-}
-
-
 def capture_operation(walk: Walk, op: Operation) -> Made:
     """Return the values of an operation that has no rule of its own."""
     return applied(walk, op, [walk.value(t) for t in op.tensors])
@@ -172,8 +161,10 @@ def capture_select(walk: Walk, op: Operation) -> Made:
 
 
 def capture_sum(walk: Walk, op: Operation) -> Made:
-    """Return a sum of many as additions of two, which rules know."""
-    return reduce(ops.add, (walk.value(t) for t in op.tensors))
+    """Return a sum of many as additions of two, which rules know, but which would let shapes differ."""
+    inputs = [walk.value(t) for t in op.tensors]
+    walk.build.types(op.definition, inputs, {})
+    return reduce(ops.add, inputs)
 
 
 def applied(walk: Walk, op: Operation, inputs: Sequence[Value]) -> Any:
@@ -185,7 +176,7 @@ def applied(walk: Walk, op: Operation, inputs: Sequence[Value]) -> Any:
     if definition.effect is Effect.RANDOM:
         attrs |= {"seed": 0, "seed2": 0}  # they are in the state: equal shapes are then equal kernels
     made_of_others = definition.inline or (definition.kind is Kind.COMPOSITE and definition.grad is None)
-    if made_of_others and definition.name not in DECISIONS:
+    if made_of_others and definition.decides_by is None:
         assert definition.expand is not None
         walk.build.types(definition, inputs, attrs)  # there is no node that would be checked
         _require(walk, definition, inputs, attrs)
