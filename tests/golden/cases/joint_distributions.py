@@ -32,7 +32,7 @@ def bijection(name, *arguments, ndims=0, **options):
 
 
 def other_shapes(options, loc):
-    """A distribution of scalars, with the shapes of a draw or of a batch that are given: density and a draw."""
+    """A distribution of scalars, with given shapes of a draw or of a batch: density and a draw."""
 
     def build(tf, y):
         ds = module(tf)
@@ -305,7 +305,8 @@ CASES = [
         ("a diagonal", {"scale_diag": [1.0, 3.0]}),
         ("a triangle", {"scale_tril": [[1.0, 0.0], [3.0, 2.0]], "scale_perturb_diag": [0.75]}),
     )],
-    [value("TransformedDistribution, %s" % name, other_shapes(options, loc), positive(4, 3), dtypes=("float32",))
+    [value("TransformedDistribution, %s" % name, other_shapes(options, loc), positive(4, 3),
+           dtypes=("float32",))
      for name, options, loc in (
          ("event_shape", {"event_shape": [3]}, 0.2),
          ("batch_shape", {"batch_shape": [3]}, 0.2),
