@@ -134,9 +134,9 @@ def compile(
         kernels = KernelCodes(target, written, kept, told, shares="size_classes" not in without)
         coded = partial(_coded, step, target=target, kernels=kernels)
         if may_interpret and step.only_sets:
-            from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
+            from staticgraph.compiler.lower.interpret_initializers import by_meaning, is_small
 
-            if runs_once(step):
+            if is_small(step.function):
                 program = by_meaning(step.function, step.checked)
                 report("interpret_initializers", step.function, program)
                 return coded(Fusion(step.function, ()), program)

@@ -33,7 +33,7 @@ LAYERS = {
     "compiler.passes": "compiler.graph compiler.ops compiler.rewrite compiler.rules",
     "compiler.capture": "compiler.graph compiler.ops compiler.autodiff compiler.passes",
     "compiler.fusion": "compiler.graph compiler.kernel compiler.ops",
-    "compiler.lower": "compiler.graph compiler.kernel compiler.ops compiler.capture.step compiler.fusion",
+    "compiler.lower": "compiler.graph compiler.kernel compiler.ops compiler.fusion",
     "compiler.codegen": "compiler.graph.dtypes compiler.kernel",
     "compiler.emit_region": "compiler.kernel compiler.lower compiler.codegen",
     "compiler.emit_step": "compiler.emit_region compiler.kernel compiler.lower compiler.codegen",
@@ -56,6 +56,7 @@ FOR_ALL = (
     "compiler.stages",
     "compiler.machine",
     "compiler.graph.sizes",
+    "compiler.graph.size_atoms",
     "compiler.graph.open_sizes",
     "compiler.graph.size_contexts",
 )

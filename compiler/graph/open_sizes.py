@@ -10,12 +10,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from staticgraph.compiler.graph.size_atoms import AtLeastOne, AtMost, Atom, Quotient
 from staticgraph.compiler.graph.sizes import (
     AnySize,
-    AtLeastOne,
-    AtMost,
-    Atom,
-    Quotient,
     Size,
     at_most,
     inner,
@@ -67,11 +64,13 @@ def replaced(size: AnySize, by: Mapping[str, AnySize], known: dict[Atom, AnySize
 
     `known` has what factors become, and is given those that are new.
     """
+    if not isinstance(size, Size):
+        return size
     known = {} if known is None else known
-    for atom in [atom for monomial in terms_of(size) for atom in monomial]:
+    for atom in [atom for monomial in size.terms for atom in monomial]:
         if atom not in known:
             known[atom] = _replaced(atom, by, known)
-    return total([math.prod(map(known.__getitem__, m), start=f) for m, f in terms_of(size).items()])
+    return total([math.prod(map(known.__getitem__, m), start=f) for m, f in size.terms.items()])
 
 
 def _replaced(atom: Atom, by: Mapping[str, AnySize], known: dict[Atom, AnySize]) -> AnySize:

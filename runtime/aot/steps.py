@@ -35,14 +35,14 @@ from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import Shape, TensorType, compatible
-from staticgraph.compiler.graph.sizes import Size, is_open, same, symbol
+from staticgraph.compiler.graph.sizes import Size, is_open, symbol
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files.loaded import LoadedFunction, LoadedGraph
 from staticgraph.runtime.reports.asked_sizes import asked
 
-_MOST_PROGRAMS = 4  # of one function, for sizes with other guards
+_MOST_PROGRAMS = 8  # of one function, for sizes with other guards
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,21 +183,15 @@ def _program(
 
 
 def _of_one_interface(programs: Sequence[OpenMade[Compiled]]) -> list[OpenMade[Compiled]]:
-    """Return the programs whose results have the axes that the results of the first one have."""
+    """Return the programs whose results have as many axes as the results of the first one."""
 
-    def fetched(each: OpenMade[Compiled]) -> Sequence[TensorType]:
-        return each.made.program.results[: each.made.step.fetches]  # then come variables, and what is checked
+    def ranks(each: OpenMade[Compiled]) -> list[int]:
+        fetched = each.made.program.results[
+            : each.made.step.fetches
+        ]  # then come variables, and what is checked
+        return [len(t.static_shape) for t in fetched]
 
-    def alike(results: Sequence[TensorType]) -> bool:
-        pairs = zip(fetched(programs[0]), results, strict=True)
-        shapes = [(mine.static_shape, found.static_shape) for mine, found in pairs]
-        return all(
-            len(mine) == len(found)
-            and all(isinstance(m, Size) or same(m, n) for m, n in zip(mine, found, strict=True))
-            for mine, found in shapes
-        )
-
-    return [each for each in programs if alike(fetched(each))]
+    return [each for each in programs if ranks(each) == ranks(programs[0])]
 
 
 def _asked(function: str, labels: Sequence[str], shapes: OpenShapes, cause: Exception | None) -> Exception:

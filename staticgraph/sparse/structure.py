@@ -305,6 +305,8 @@ def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     """The elements for which the vector `to_retain` is True; a run compiles anew for another vector."""
     x = as_sparse(sp_input)
     wanted = convert_to_tensor(to_retain, dtype=bool_)
+    if wanted.shape.ndims is None:
+        wanted = ops.reshape(wanted, np.array([-1], np.int32))  # such as noise of a size that is fed
     return SparseTensor(boolean_mask(x.indices, wanted), boolean_mask(x.values, wanted), x.dense_shape)
 
 

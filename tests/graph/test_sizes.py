@@ -215,3 +215,26 @@ def test_blocks_of_rows_are_at_most_so_many():
     assert same(of_data(to_data(blocks * 3 + 1)), blocks * 3 + 1)
     assert symbols(blocks) == {"rows"}
     assert repr(blocks) == "min(max(((rows) // 16), 1), 64)"
+
+
+def test_sizes_that_are_computed_in_different_ways_are_the_same():
+    rows = B * T
+    for one, other in (
+        ((B + 1) // 2, B - B // 2),
+        ((rows + 1) // 2 * T, rows * T - rows // 2 * T),
+        (B * 3 // 2, B + B // 2),
+        ((B + 2) // 3, B - B // 3 - (B + 1) // 3),
+        ((B - B // 2 + 5) // 8, ((B + 1) // 2 + 5) // 8),
+        (positive((B + 1) // 2 - 3), positive(B - B // 2 - 3)),
+    ):
+        assert one == other and same(one, other) and hash(one) == hash(other), (one, other)
+        assert one - other == 0 and type(one - other) is int
+
+
+@given(SIZES, SIZES)
+def test_equal_sizes_hash_alike(a, b):
+    quotients = [size for size in (a // 2, (a + 1) // 2, a - a // 2, b - b // 3) if isinstance(size, Size)]
+    for one, other in itertools.combinations(quotients, 2):
+        if same(one, other):
+            assert hash(one) == hash(other)
+            assert all(at(one, x, y) == at(other, x, y) for x, y in itertools.product(VALUES, repeat=2))

@@ -106,6 +106,13 @@ CASES: dict[str, Case] = {
     "ifft2d": (lambda x, w: sg.imag(sg.signal.ifft2d(sg.complex(x, x * x))), ["n+1", "n+2"], 1),
     "rfft": (lambda x, w: sg.abs(sg.signal.rfft(x)), [2, "n+1"], 1),
     "irfft": (lambda x, w: sg.signal.irfft(sg.complex(x, x * x)), [2, "n+2"], 1),
+    "halves": (lambda x, w: x[sg.shape(x)[0] // 2 :] + x[: (sg.shape(x)[0] + 1) // 2], ["n", 2], 1),
+    "rfft2d": (lambda x, w: sg.real(sg.signal.rfft2d(x)), [2, "n+1", "n+2"], 1),
+    "irfft2d": (lambda x, w: sg.signal.irfft2d(sg.complex(x, x * x)), ["n+1", "n+2"], 1),
+    "rfft3d": (lambda x, w: sg.imag(sg.signal.rfft3d(x)), ["n+2", 3, "n+1"], 1),
+    "irfft3d": (
+        lambda x, w: sg.signal.irfft3d(sg.complex(x, x * x), [5, 4, sg.shape(x)[2]]), [2, 3, "n+2"], 1,
+    ),
     "eigenvalues": (lambda x, w: sg.self_adjoint_eigvals(sg.matmul(x, x, transpose_b=True)), ["n+1", 3], 1),
 }  # fmt: skip
 

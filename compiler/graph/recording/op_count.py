@@ -74,8 +74,9 @@ class _Count:
         new: dict[Region | None, int] = {}
         for op in graph.recorded[self.seen :]:
             # A lookup reads rows of the resource itself.
-            if self.resources and op.definition.effect is Effect.PURE and op.type != "GatherV2":
-                new[None] = new.get(None, 0) + sum(tensor.op in self.resources for tensor in op.tensors)
+            if self.resources and op.type != "GatherV2":
+                read = op.tensors if op.definition.effect is Effect.PURE else op.tensors[1:]
+                new[None] = new.get(None, 0) + sum(tensor.op in self.resources for tensor in read)
             if op.region is not None:
                 for tensor in op.tensors:
                     self.capture(tensor, tensor.op.region, op.region, new)
@@ -255,6 +256,11 @@ def count_as_resource(variable: Operation, read: Operation) -> None:
     graph = variable.graph
     _of(graph).resources |= {variable, read}
     count_more(graph, 1)
+
+
+def is_resource(variable: Operation) -> bool:
+    """Tell if a variable counts as a resource."""
+    return variable in _of(variable.graph).resources
 
 
 def share_captures(graph: Any, body: Region, condition: Region) -> None:

@@ -101,6 +101,9 @@ def _integer_type(seed: TensorType, minval: TensorType, maxval: TensorType, shap
 @composite(
     tf="StatelessRandomUniformInt", type=_integer_type, vars={"seed": "S"}, operands=("shape",),
     numpy=lambda seed, low, high, shape: _meaning(random.random_uniform_int, seed, low, high, shape=shape),
+    requires=lambda seed, minval, maxval, **_: [
+        ops.below(minval, maxval, of="stateless_random_uniform_int", operand="minval")
+    ],
     dtypes={"S": _INTEGERS, "T": _INTEGERS}, partial=("shape",), differentiable=False,
     samples=[Sample(_SEED, Draw((), -5, 0), Draw((), 1, 100), shape=shape) for shape in ((3, 5), (), (17,))],
 )

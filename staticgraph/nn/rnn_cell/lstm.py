@@ -11,8 +11,8 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.linear_algebra.linalg import matmul
 from staticgraph.mathematics.math_ops import clip_by_value
+from staticgraph.mathematics.products import matmul
 from staticgraph.nn.activation import activation_of, sigmoid, tanh
 from staticgraph.nn.bias import bias_add
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, OfUnits, Step

@@ -12,8 +12,8 @@ from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.linear_algebra.linalg import matmul
 from staticgraph.mathematics.math_ops import add_n
+from staticgraph.mathematics.products import matmul
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import get_variable, variable_scope

@@ -10,6 +10,7 @@ from staticgraph.tf1.keras.applications.building import (
     Net,
     channel_axis,
     image_input,
+    known_net,
     model_of,
     normalized,
     pooled,
@@ -21,61 +22,6 @@ __all__ = ["DenseNet121", "DenseNet169", "DenseNet201", "decode_predictions", "p
 
 _ORIGIN = "https://github.com/keras-team/keras-applications/releases/download/densenet/"
 _GROWTH = 32  # channels that each layer adds
-
-
-def DenseNet121(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return a dense net of 121 layers.
-
-    Args:
-        include_top: If it ends with classes; otherwise with features.
-        weights: None for random ones, "imagenet" for those that are downloaded, or a file.
-        input_tensor: A tensor of images; None for a new input.
-        input_shape: Shape of an image. Default: (224, 224, 3), open without the top.
-        pooling: "avg" or "max" over height and width, None for neither; only without the top.
-        classes: The number of classes.
-        **kwargs: Not used.
-
-    Raises:
-        ValueError: If weights, classes or the shape are not possible.
-    """
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
-    return _densenet(net, "densenet121", (6, 12, 24, 16))
-
-
-def DenseNet169(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return a dense net of 169 layers, see `DenseNet121`."""
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
-    return _densenet(net, "densenet169", (6, 12, 32, 32))
-
-
-def DenseNet201(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return a dense net of 201 layers, see `DenseNet121`."""
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
-    return _densenet(net, "densenet201", (6, 12, 48, 32))
 
 
 def _densenet(net: Net, name: str, counts: tuple[int, ...]) -> Any:
@@ -121,5 +67,15 @@ def _halved(x: Any, name: str) -> Any:
     x = layers.Conv2D(depth, 1, use_bias=False, name=f"{name}_conv")(x)
     return layers.AveragePooling2D(2, strides=2, name=f"{name}_pool")(x)
 
+
+DenseNet121 = known_net(224, "DenseNet121", "Return a dense net of 121 layers.")(
+    lambda net: _densenet(net, "densenet121", (6, 12, 24, 16))
+)
+DenseNet169 = known_net(224, "DenseNet169", "Return a dense net of 169 layers.")(
+    lambda net: _densenet(net, "densenet169", (6, 12, 32, 32))
+)
+DenseNet201 = known_net(224, "DenseNet201", "Return a dense net of 201 layers.")(
+    lambda net: _densenet(net, "densenet201", (6, 12, 48, 32))
+)
 
 show_public_names(__name__)

@@ -11,6 +11,7 @@ from staticgraph.tf1.keras.applications.building import (
     Net,
     channel_axis,
     image_input,
+    known_net,
     model_of,
     normalized,
     pooled,
@@ -28,30 +29,9 @@ _BRANCHES: dict[str, list[list[tuple[int, Any]]]] = {
 }
 
 
-def InceptionResNetV2(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return an Inception net with residual blocks, second version.
-
-    Args:
-        include_top: If it ends with classes; otherwise with features.
-        weights: None for random ones, "imagenet" for those that are downloaded, or a file.
-        input_tensor: A tensor of images; None for a new input.
-        input_shape: Shape of an image. Default: (299, 299, 3), open without the top.
-        pooling: "avg" or "max" over height and width, None for neither; only without the top.
-        classes: The number of classes.
-        **kwargs: Not used.
-
-    Raises:
-        ValueError: If weights, classes or the shape are not possible.
-    """
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
+@known_net(299)
+def InceptionResNetV2(net: Net) -> Any:
+    """Return an Inception net with residual blocks, second version."""
     images = image_input(net, 299, 75)
     x = _conv(images, 32, 3, stride=2, padding="valid")
     x = _conv(_conv(x, 32, 3, padding="valid"), 64, 3)
@@ -71,12 +51,12 @@ def InceptionResNetV2(
         x = _residual(x, "block8", number, 0.2)
     x = _residual(x, "block8", 10, 1.0, is_last=True)
     x = _conv(x, 1536, 1, name="conv_7b")
-    if include_top:
+    if net.include_top:
         x = layers.GlobalAveragePooling2D(name="avg_pool")(x)
-        x = layers.Dense(classes, activation="softmax", name="predictions")(x)
+        x = layers.Dense(net.classes, activation="softmax", name="predictions")(x)
     else:
         x = pooled(net, x)
-    part = "" if include_top else "_notop"
+    part = "" if net.include_top else "_notop"
     file = f"inception_resnet_v2_weights_tf_dim_ordering_tf_kernels{part}.h5"
     return model_of(net, images, x, "inception_resnet_v2", lambda: (f"{ORIGIN}v0.7/", file))
 

@@ -6,68 +6,20 @@ from typing import Any
 
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras import layers
-from staticgraph.tf1.keras.applications.building import Net, image_input, model_of, normalized, pooled
+from staticgraph.tf1.keras.applications.building import (
+    Net,
+    image_input,
+    known_net,
+    model_of,
+    normalized,
+    pooled,
+)
 from staticgraph.tf1.keras.applications.imagenet_utils import decode_predictions
 from staticgraph.tf1.keras.applications.scaled import preprocess_input
 
 __all__ = ["ResNet101V2", "ResNet152V2", "ResNet50V2", "decode_predictions", "preprocess_input"]
 
 _ORIGIN = "https://github.com/keras-team/keras-applications/releases/download/resnet/"
-
-
-def ResNet50V2(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return a residual net of 50 layers, second version.
-
-    Args:
-        include_top: If it ends with classes; otherwise with features.
-        weights: None for random ones, "imagenet" for those that are downloaded, or a file.
-        input_tensor: A tensor of images; None for a new input.
-        input_shape: Shape of an image. Default: (224, 224, 3), open without the top.
-        pooling: "avg" or "max" over height and width, None for neither; only without the top.
-        classes: The number of classes.
-        **kwargs: Not used.
-
-    Raises:
-        ValueError: If weights, classes or the shape are not possible.
-    """
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
-    return _resnet(net, "resnet50v2", (3, 4, 6, 3))
-
-
-def ResNet101V2(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return a residual net of 101 layers, second version, see `ResNet50V2`."""
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
-    return _resnet(net, "resnet101v2", (3, 4, 23, 3))
-
-
-def ResNet152V2(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return a residual net of 152 layers, second version, see `ResNet50V2`."""
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
-    return _resnet(net, "resnet152v2", (3, 8, 36, 3))
 
 
 def _resnet(net: Net, name: str, counts: tuple[int, ...]) -> Any:
@@ -109,5 +61,15 @@ def _block(x: Any, depth: int, stride: int, projects: bool, name: str) -> Any:
     y = layers.Conv2D(4 * depth, 1, name=f"{name}_3_conv")(_active(y, f"{name}_2"))
     return layers.Add(name=f"{name}_out")([x, y])
 
+
+ResNet50V2 = known_net(224, "ResNet50V2", "Return a residual net of 50 layers, second version.")(
+    lambda net: _resnet(net, "resnet50v2", (3, 4, 6, 3))
+)
+ResNet101V2 = known_net(224, "ResNet101V2", "Return a residual net of 101 layers, second version.")(
+    lambda net: _resnet(net, "resnet101v2", (3, 4, 23, 3))
+)
+ResNet152V2 = known_net(224, "ResNet152V2", "Return a residual net of 152 layers, second version.")(
+    lambda net: _resnet(net, "resnet152v2", (3, 8, 36, 3))
+)
 
 show_public_names(__name__)

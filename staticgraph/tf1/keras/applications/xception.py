@@ -6,37 +6,24 @@ from typing import Any
 
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras import layers
-from staticgraph.tf1.keras.applications.building import ORIGIN, Net, image_input, model_of, normalized, pooled
+from staticgraph.tf1.keras.applications.building import (
+    ORIGIN,
+    Net,
+    image_input,
+    known_net,
+    model_of,
+    normalized,
+    pooled,
+)
 from staticgraph.tf1.keras.applications.imagenet_utils import decode_predictions
 from staticgraph.tf1.keras.applications.scaled import preprocess_input
 
 __all__ = ["Xception", "decode_predictions", "preprocess_input"]
 
 
-def Xception(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return an Xception net.
-
-    Args:
-        include_top: If it ends with classes; otherwise with features.
-        weights: None for random ones, "imagenet" for those that are downloaded, or a file.
-        input_tensor: A tensor of images; None for a new input.
-        input_shape: Shape of an image. Default: (299, 299, 3), open without the top.
-        pooling: "avg" or "max" over height and width, None for neither; only without the top.
-        classes: The number of classes.
-        **kwargs: Not used.
-
-    Raises:
-        ValueError: If weights, classes or the shape are not possible.
-    """
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
+@known_net(299)
+def Xception(net: Net) -> Any:
+    """Return an Xception net."""
     images = image_input(net, 299, 71)
     x = _conv(images, 32, 2, "block1_conv1")
     x = _conv(x, 64, 1, "block1_conv2")
@@ -51,13 +38,13 @@ def Xception(
     for last, depth in ((1, 1536), (2, 2048)):
         name = f"block14_sepconv{last}"
         x = _active(_separable(x, depth, name), name)
-    if include_top:
+    if net.include_top:
         x = layers.GlobalAveragePooling2D(name="avg_pool")(x)
-        x = layers.Dense(classes, activation="softmax", name="predictions")(x)
+        x = layers.Dense(net.classes, activation="softmax", name="predictions")(x)
     else:
         x = pooled(net, x)
-    part = "" if include_top else "_notop"
-    file = f"xception_weights_tf_dim_ordering_tf_kernels{part}.h5"
+    end = "" if net.include_top else "_notop"
+    file = f"xception_weights_tf_dim_ordering_tf_kernels{end}.h5"
     return model_of(net, images, x, "xception", lambda: (f"{ORIGIN}v0.4/", file))
 
 
