@@ -58,7 +58,7 @@ def quantize_and_dequantize(
     >>> x = tf.constant([-1.0, 0.3, 0.61])
     >>> with tf.Session() as sess:
     ...     sess.run(tf.quantization.quantize_and_dequantize(x, -1.0, 1.0, num_bits=3, range_given=True))
-    array([-1.  ,  0.25,  0.5 ], dtype=float32)
+    array([-1.        ,  0.33333334,  0.6666667 ], dtype=float32)
     """
     bits = whole_of(num_bits, "num_bits")
     if not 1 <= bits <= 62 - bool(signed_input):

@@ -10,6 +10,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.tf1.data import Dataset
 from staticgraph.tf1.data import experimental as more
+from staticgraph.tf1.data.transformations.cardinality import UNKNOWN_CARDINALITY
 
 X = np.random.default_rng(0).normal(size=(64, 3)).astype(np.float32)
 Y = X @ np.array([1, -2, 3], np.float32)
@@ -262,7 +263,7 @@ def test_dense_tables_refuse_their_two_keys():
 @pytest.mark.parametrize(
     ("build", "expected"),
     [
-        (lambda: Dataset.range(5).apply(more.ignore_errors()), more.UNKNOWN_CARDINALITY),
+        (lambda: Dataset.range(5).apply(more.ignore_errors()), UNKNOWN_CARDINALITY),
         (lambda: Dataset.range(5).repeat().skip(-1), 0),
         (lambda: Dataset.range(5).take(-1), 5),
     ],

@@ -220,7 +220,7 @@ AREAS = {
         ".contrib.training.sampling", ".contrib.training.resampling", ".contrib.training.placement",
     )),
     "contrib.learn": Area(
-        (estimators, models, experiment),
+        (estimators, models, experiment, ".contrib.learn.combined_models"),
         {"NanLossDuringTrainingError": "train.NanLossDuringTrainingError"},
     ),
     "contrib.keras": Area(areas=("keras",)),

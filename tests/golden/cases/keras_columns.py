@@ -92,7 +92,28 @@ def rates(tf, kind, **options):
         return [round(float(sess.run(schedule(tf.constant(step)))), 5) for step in (0, 3, 10, 25)]
 
 
+def again(tf, columns, custom_objects=None):
+    """A layer of the config of another one: classes of columns, values, and some of the config."""
+    first = tf.keras.layers.DenseFeatures(columns, name="columns", trainable=False)
+    config = first.get_config()
+    made = tf.keras.layers.DenseFeatures.from_config(config, custom_objects)
+    kinds = [each["class_name"] for each in config["feature_columns"]]
+    return [made.name, made.trainable, sorted(config), kinds, config["feature_columns"][0]["config"]["key"],
+            evaluated(tf, made(features(tf)))]  # fmt: skip
+
+
+def doubled(x):
+    return 2.0 * x
+
+
+def configured(tf):
+    x = fc(tf).numeric_column("pair", shape=2, normalizer_fn=doubled, dtype=tf.float64)
+    counts = fc(tf).indicator_column(listed(tf))
+    return again(tf, [x, counts], {"doubled": doubled})
+
+
 CASES = [
+    answer("DenseFeatures of a config", configured),
     answer("DenseFeatures", lambda tf: evaluated(tf, layer(tf, some(tf)))),
     answer("DenseFeatures of one column", lambda tf: evaluated(tf, layer(tf, numeric(tf)))),
     answer("variables of DenseFeatures", variables),

@@ -31,12 +31,12 @@ def Xception(net: Net) -> Any:
         x = _narrowing(x, (depth, depth), f"block{number}", starts_active=number > 2)
     for number in range(5, 13):
         y = x
-        for part in range(1, 4):
-            y = _separable(_active(y, f"block{number}_sepconv{part}"), 728, f"block{number}_sepconv{part}")
+        for layer in range(1, 4):
+            y = _separable(_active(y, f"block{number}_sepconv{layer}"), 728, f"block{number}_sepconv{layer}")
         x = layers.add([y, x])
     x = _narrowing(x, (728, 1024), "block13")
-    for part, depth in ((1, 1536), (2, 2048)):
-        name = f"block14_sepconv{part}"
+    for last, depth in ((1, 1536), (2, 2048)):
+        name = f"block14_sepconv{last}"
         x = _active(_separable(x, depth, name), name)
     if net.include_top:
         x = layers.GlobalAveragePooling2D(name="avg_pool")(x)

@@ -15,6 +15,7 @@ from staticgraph.tf1.feature_column.columns import Features, check_batch_sizes
 from staticgraph.tf1.feature_column.layers import as_dense_columns
 from staticgraph.tf1.feature_column.sequence_layers import as_sequence_columns, flat_steps, same_lengths
 from staticgraph.tf1.keras.engine.layer import Layer
+from staticgraph.tf1.keras.layers.column_configs import deserialized, serialized
 
 
 class _OfColumns(Layer):
@@ -28,7 +29,7 @@ class _OfColumns(Layer):
     def _tensor(self, value: Any) -> Any:
         return value if isinstance(value, SparseTensor) else super()._tensor(value)
 
-    def build(self, input_shape: Any) -> None:
+    def build(self, _: Any) -> None:
         for column in self._columns:
             if hasattr(column, "table"):
                 with name_scope(column.name):
@@ -45,6 +46,16 @@ class _OfColumns(Layer):
             return self._made[key]
 
         return variable
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an equal layer, the columns among them, without its weights."""
+        return {**super().get_config(), "feature_columns": [serialized(each) for each in self._columns]}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None) -> Any:
+        """The layer of a `get_config`. `custom_objects` has the functions of columns by their names."""
+        columns = [deserialized(each, custom_objects) for each in config["feature_columns"]]
+        return cls(**{**config, "feature_columns": columns})
 
     @staticmethod
     def _features(features: Any) -> Features:

@@ -66,7 +66,8 @@ class _Wrapper:
     @property
     def _builder(self) -> Callable[..., Any]:
         """The function that builds a model: a subclass may be it."""
-        return self.__call__ if self.build_fn is None else self.build_fn  # type: ignore[attr-defined,no-any-return]
+        mine: Any = self
+        return mine.__call__ if self.build_fn is None else self.build_fn
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         """Targets as the loss of the model takes them."""
