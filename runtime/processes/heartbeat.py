@@ -162,7 +162,14 @@ class Heartbeat:
 
 
 # What a process tells of itself.
-_LIFE = {"rank": int, "spent": (int, float), "waits": str, "step": str, "run": int, "at": str}
+_LIFE: dict[str, type | tuple[type, ...]] = {
+    "rank": int,
+    "spent": (int, float),
+    "waits": str,
+    "step": str,
+    "run": int,
+    "at": str,
+}
 
 
 def _is_life(news: Any) -> bool:
