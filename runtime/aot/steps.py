@@ -89,8 +89,7 @@ class CompiledFunction:
     """One function of the file: its inputs in order, and for each output the fetch that it is.
 
     `shapes` are those of the inputs, and the contents of those whose values are sizes, with a symbol for each
-    open size. `programs` differ in the sizes that
-    they take.
+    open size. `programs` differ in the sizes that they take.
     """
 
     name: str

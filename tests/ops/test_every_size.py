@@ -51,13 +51,13 @@ CASES: dict[str, Case] = {
     "sort of rows": (lambda x, w: sg.sort(x, 1, "DESCENDING"), [2, "n"], 1),
     "conv2d": (lambda x, w: sg.nn.conv2d(x, w, 1, "SAME"), [2, "n", "n", 2], 1),
     "conv2d with strides": (
-        lambda x, w: sg.nn.conv2d(x, w, [1, 2, 2, 1], "SAME"), [1, "n", "n", 2], 2,
+        lambda x, w: sg.nn.conv2d(x, w, [1, 2, 2, 1], "SAME"), [1, "n", "n", 2], 1,
 
     ),
     "conv2d without padding": (
         lambda x, w: sg.nn.conv2d(x, w, 1, "VALID"), [1, "n+3", "n+3", 2], 1,
     ),
-    "conv1d": (lambda x, w: sg.nn.conv1d(x, sg.reshape(w, [3, 2, 4]), 2, "SAME"), ["n", "n", 2], 2),
+    "conv1d": (lambda x, w: sg.nn.conv1d(x, sg.reshape(w, [3, 2, 4]), 2, "SAME"), ["n", "n", 2], 1),
     "depthwise": (
         lambda x, w: sg.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "SAME"), [1, "n", "n", 2], 1,
     ),

@@ -82,6 +82,12 @@ _LAYER_FUNCTIONS = tuple(
     f".contrib.layer_functions.{name}"
     for name in ("pooling", "embedding", "summaries", "sequences", "legacy", "divisive_normalization")
 )
+_PROVIDERS = ("data_decoder", "data_provider", "dataset", "dataset_data_provider")
+_SLIM_DATA = {
+    "tfexample_decoder": (".slim_data.decoders",),
+    **dict.fromkeys(("parallel_reader", "prefetch_queue"), (".slim_data.readers",)),
+    **dict.fromkeys(_PROVIDERS, (".slim_data.providers",)),
+}
 _NETS = "alexnet inception overfeat resnet_utils resnet_v1 resnet_v2 vgg"
 _NET_MODULES = {name: (f".nets.{name}",) for name in _NETS.split()}
 _NET_MODULES |= {f"inception_v{version}": (".nets.inception",) for version in (1, 2, 3)}
@@ -139,6 +145,8 @@ AREAS = {
     "contrib.slim.losses": Area((contrib_losses,)),
     "contrib.slim.initializers": Area(areas=("contrib.layers", "initializers")),
     "contrib.slim.regularizers": Area((regularizers,)),
+    **{f"contrib.slim.{name}": Area(modules) for name, modules in _SLIM_DATA.items()},
+    **{f"contrib.slim.python.slim.data.{name}": Area(modules) for name, modules in _SLIM_DATA.items()},
     **{f"contrib.slim.nets.{name}": Area(_NET_MODULES[name]) for name in _NETS.split()},
     **{f"contrib.slim.python.slim.nets.{name}": Area(modules) for name, modules in _NET_MODULES.items()},
     "contrib.lookup": Area((contrib_lookup,)),
