@@ -131,6 +131,27 @@ def extract_image_patches(
     )
 
 
+def extract_patches(
+    images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Return windows of images, each as one pixel whose depth holds its elements in row-major order.
+
+    Args:
+        images: Images of shape [batch, rows, columns, depth].
+        sizes: The size of a window, [1, rows, columns, 1].
+        strides: The distance between windows, [1, rows, columns, 1].
+        rates: The distance between elements of a window, [1, rows, columns, 1].
+        padding: "SAME" or "VALID".
+        name: The name of the operation.
+
+    >>> x = sg.reshape(sg.range(4), [1, 2, 2, 1])
+    >>> patches = sg.image.extract_patches(x, [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "VALID")
+    >>> sg.Session().run(patches).tolist()
+    [[[[0, 1, 2, 3]]]]
+    """
+    return extract_image_patches(images, sizes, strides, rates, padding, name)
+
+
 def extract_volume_patches(
     input: Any, ksizes: Any, strides: Any, padding: str, name: str | None = None
 ) -> Tensor:

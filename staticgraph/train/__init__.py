@@ -10,8 +10,8 @@ lazy_names(
             "init_from_checkpoint list_variables load_checkpoint load_variable NewCheckpointReader warm_start"
         ),
         "staticgraph.formats.tf.checkpoints.checkpoint_state": (
-            "checkpoint_exists CheckpointState get_checkpoint_mtimes get_checkpoint_state latest_checkpoint "
-            "remove_checkpoint update_checkpoint_state"
+            "checkpoint_exists CheckpointState generate_checkpoint_state_proto get_checkpoint_mtimes "
+            "get_checkpoint_state latest_checkpoint remove_checkpoint update_checkpoint_state"
         ),
         "staticgraph.formats.tf.checkpoints.checkpoint_manager": "CheckpointManager",
         "staticgraph.formats.tf.checkpoints.object_checkpoint": "Checkpoint",

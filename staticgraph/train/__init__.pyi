@@ -14,6 +14,7 @@ from staticgraph.formats.tf.checkpoints.checkpoint_reader import (
 from staticgraph.formats.tf.checkpoints.checkpoint_state import (
     CheckpointState as CheckpointState,
     checkpoint_exists as checkpoint_exists,
+    generate_checkpoint_state_proto as generate_checkpoint_state_proto,
     get_checkpoint_mtimes as get_checkpoint_mtimes,
     get_checkpoint_state as get_checkpoint_state,
     latest_checkpoint as latest_checkpoint,

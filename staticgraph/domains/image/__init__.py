@@ -9,7 +9,7 @@ from staticgraph.compiler.support.lazy_names import lazy_names
 lazy_names(
     __name__,
     {
-        "staticgraph.arrays.space": "extract_image_patches",
+        "staticgraph.arrays.space": "extract_image_patches extract_patches",
         "staticgraph.domains.image.augment": (
             "random_brightness random_contrast random_flip_left_right random_flip_up_down random_hue "
             "random_saturation"

@@ -5,6 +5,7 @@ One image is [height, width, channels]; a batch has one more axis in front.
 
 from staticgraph.arrays.space import (
     extract_image_patches as extract_image_patches,
+    extract_patches as extract_patches,
 )
 from staticgraph.domains.image.augment import (
     random_brightness as random_brightness,

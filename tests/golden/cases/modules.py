@@ -55,7 +55,37 @@ def cluster(tf):
     return tf.train.ClusterSpec(made.as_cluster_def()).as_dict()
 
 
+def states(tf):
+    make = tf.train.generate_checkpoint_state_proto
+    found = [
+        make("run", "run/m-2", ["run/m-1"], [1.0, 2.0], 0.5),
+        make("/run", "/run/m-2", ["/run/m-1", "/run/m-2"]),
+        make("/run", "m-2"),
+    ]
+    return [[each.model_checkpoint_path, list(each.all_model_checkpoint_paths),
+             list(each.all_model_checkpoint_timestamps), each.last_preserved_timestamp]
+            for each in found]  # fmt: skip
+
+
+def patches(tf):
+    x = tf.reshape(tf.range(24.0), [1, 4, 3, 2])
+    made = tf.image.extract_patches(x, [1, 2, 2, 1], [1, 2, 1, 1], [1, 1, 1, 1], "SAME")
+    with tf.Session() as sess:
+        return [made.shape.as_list(), sess.run(made).tolist()]
+
+
+def saver(tf):
+    tf.Variable(1.0, name="v")
+    made = tf.train.Saver(max_to_keep=3, keep_checkpoint_every_n_hours=2).saver_def
+    return [made.max_to_keep, made.keep_checkpoint_every_n_hours, made.version]
+
+
 CASES = [
+    answer("states of checkpoints", states),
+    answer("patches of images", patches),
+    answer("a saver as a message", saver),
+    error("a state of two times and one path", lambda tf: tf.train.generate_checkpoint_state_proto(
+        "run", "run/m-2", None, [1.0, 2.0])),
     answer("what modules own", owned),
     answer("name scopes of modules", scopes),
     error("a module without a name", lambda tf: net(tf)[1]("a b")),

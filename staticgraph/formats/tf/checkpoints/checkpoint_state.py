@@ -70,26 +70,58 @@ def update_checkpoint_state(
 
     Paths below a relative `save_dir` are written as seen from there, so that the folder can be moved.
     """
+    state = generate_checkpoint_state_proto(
+        save_dir,
+        model_checkpoint_path,
+        all_model_checkpoint_paths,
+        all_model_checkpoint_timestamps,
+        last_preserved_timestamp,
+    )
+    file, latest = os.path.join(save_dir, latest_filename or "checkpoint"), state.model_checkpoint_path
+    if file == latest:
+        raise misuse(
+            RuntimeError,
+            f"the save path {latest!r} conflicts with the checkpoint state: use another save path",
+        )
+    write_file(file, [str(state).encode()])
+
+
+def generate_checkpoint_state_proto(
+    save_dir: str,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+) -> CheckpointState:
+    """Return the message that the file `checkpoint` of a folder holds.
+
+    Args:
+        save_dir: The folder. Paths below a relative one are as seen from there.
+        model_checkpoint_path: The newest checkpoint.
+        all_model_checkpoint_paths: All that are there, the newest last.
+        all_model_checkpoint_timestamps: When each was made, in seconds.
+        last_preserved_timestamp: When the last one was made that is kept for good.
+
+    Raises:
+        ValueError: The numbers of paths and of times differ.
+
+    >>> import staticgraph as sg
+    >>> sg.train.generate_checkpoint_state_proto("run", "run/m-2", ["run/m-1"]).all_model_checkpoint_paths
+    ['m-1', 'm-2']
+    """
     listed = list(all_model_checkpoint_paths or ())
     if listed[-1:] != [model_checkpoint_path]:
         listed.append(model_checkpoint_path)
     times = list(all_model_checkpoint_timestamps or ())
     if times and len(times) != len(listed):
         raise misuse(ValueError, f"{len(times)} timestamps are given for the checkpoint paths {listed}")
-    file = os.path.join(save_dir, latest_filename or "checkpoint")
     latest, *listed = (_seen_from(save_dir, p) for p in (model_checkpoint_path, *listed))
-    if file == latest:
-        raise misuse(
-            RuntimeError,
-            f"the save path {latest!r} conflicts with the checkpoint state: use another save path",
-        )
-    state = CheckpointState(
+    return CheckpointState(
         model_checkpoint_path=latest,
         all_model_checkpoint_paths=listed,
         all_model_checkpoint_timestamps=times,
         last_preserved_timestamp=last_preserved_timestamp,
     )
-    write_file(file, [str(state).encode()])
 
 
 def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -> str | None:

@@ -269,6 +269,11 @@ class Saver:
         """Return the options for how many checkpoints are kept, as a SaverDef message."""
         return SaverDef(max_to_keep=self._max_to_keep, keep_checkpoint_every_n_hours=self._hours, version=_V2)
 
+    @property
+    def saver_def(self) -> SaverDef:
+        """`as_saver_def`."""
+        return self.as_saver_def()
+
     def to_proto(self, export_scope: str | None = None) -> SaverDef:
         """`as_saver_def`."""
         return self.as_saver_def()
