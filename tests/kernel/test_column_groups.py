@@ -96,14 +96,14 @@ def changing() -> Kernel:
 
 
 def stored_before() -> Kernel:
-    """What a sum begins with is stored before it is summed up."""
+    """The first value of a sum is stored before it is summed up."""
     return kernel_of(
         Let(total, ZERO), Store("y", (g,), total), summed(total, element), Store("y", (g,), total)
     )
 
 
 def read_before() -> Kernel:
-    """What a sum begins with is a factor of the sum before."""
+    """The first value of a sum is a factor of the sum before."""
     sums = Let(total, ZERO), Let(squares, ZERO), summed(total, element * squares), summed(squares, element)
     return kernel_of(*sums, Store("y", (g,), total + squares))
 
