@@ -27,7 +27,7 @@ def less_often(*names: str) -> list:
     return [pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
-@pytest.mark.parametrize("name", ["cnn_39", *less_often("tagger", "gpt")])
+@pytest.mark.parametrize("name", ["cnn_39", "segmenter", *less_often("tagger", "gpt")])
 def test_a_story_has_the_results_of_a_session_that_compiles_each_size(name: str, side, monkeypatch):
     facts, again = worker.run(side, name, ["small"])
     assert facts["programs"] >= 1

@@ -24,8 +24,7 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.graph.open_sizes import summed_up
-from staticgraph.compiler.graph.sizes import AnySize, is_open, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same
 from staticgraph.compiler.kernel.expr import (
     Const,
     Expr,
@@ -216,9 +215,7 @@ class _Puller:
         numbers: dict[tuple[int, ...], int] = {}  # by shape
         covered = sum(math.prod(piece.shape) for piece, _ in pieces(assembled))
         size = assembled.outputs[0].size
-        if not same(
-            summed_up(covered), summed_up(size)
-        ):  # what no piece covers would be what lay there before
+        if not _is_whole(covered, size):  # what no piece covers would be what lay there before
             raise OutOfBoundsError(f"its parts have {covered} elements, and its result has {size}")
         for piece, formula in pieces(assembled):
             number = numbers.setdefault(piece.shape, len(numbers))
@@ -402,6 +399,14 @@ def counted(value: Value, at: Position) -> Expr | None:
     if (array != wanted).any():
         return None
     return cast(simplify_index(place), value.dtype)
+
+
+def _is_whole(covered: AnySize, size: AnySize) -> bool:
+    if same(covered, size) or not isinstance(covered, Size):
+        return same(covered, size)
+    from staticgraph.compiler.graph.open_sizes import summed_up  # few parts have sizes of this kind
+
+    return same(summed_up(covered), summed_up(size))
 
 
 def first_store(body: tuple[Stmt, ...]) -> Store | None:

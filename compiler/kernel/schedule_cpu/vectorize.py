@@ -20,16 +20,15 @@ would store every vector across two cache lines, which takes twice the time. It 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 
 from staticgraph.compiler.graph.sizes import Size, content, estimate, same
 from staticgraph.compiler.kernel.cost import UNKNOWN_TRIPS, operation_cost, values
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Scalar, substitute
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Scalar, substitute, walk
 from staticgraph.compiler.kernel.indices.affine import linear
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.loops.dependence import accesses, lane_locals, obstacle, reductions
 from staticgraph.compiler.kernel.loops.nests import GATHER, PAIRS, SCATTER, is_one_of, step_of
-from staticgraph.compiler.kernel.loops.wraps import in_lanes, without_divisions
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -41,6 +40,7 @@ from staticgraph.compiler.kernel.stmt import (
     Store,
     Update,
     While,
+    expressions,
     rewrite,
     statements,
 )
@@ -54,8 +54,22 @@ _LOOP = 1.0  # to count and to jump
 
 def vectorize(kernel: Kernel, vector_bytes: int) -> Kernel:
     """`kernel` with the best choice of SIMD loops, for vectors of `vector_bytes`."""
-    body = _Vectorizer(kernel.buffers, vector_bytes).block(kernel.body).body
+    if not _divides(kernel.body):
+        return replace(kernel, body=_Vectorizer(kernel.buffers, vector_bytes).block(kernel.body).body)
+    from staticgraph.compiler.kernel.loops.wraps import in_lanes, without_divisions  # few kernels divide
+
+    body = _Vectorizer(kernel.buffers, vector_bytes, in_lanes).block(kernel.body).body
     return replace(kernel, body=without_divisions(body))
+
+
+def _divides(body: tuple[Stmt, ...]) -> bool:
+    """Return True if a remainder is in a statement."""
+    for stmt in statements(body):
+        for root in expressions(stmt):
+            for node in walk(root):
+                if node.__class__ is Scalar and node.op == "floormod":
+                    return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +99,15 @@ def _by_columns(loop: Loop, lanes: int) -> Iterator[Loop]:
 
 
 class _Vectorizer:
-    def __init__(self, buffers: dict[str, Buffer], vector_bytes: int) -> None:
+    def __init__(
+        self,
+        buffers: dict[str, Buffer],
+        vector_bytes: int,
+        in_lanes: Callable[[Loop], tuple[Loop, ...]] | None = None,
+    ) -> None:
         self.buffers = buffers
         self.vector_bytes = vector_bytes
+        self.cut = in_lanes  # takes serial ends off a loop
 
     def block(self, body: tuple[Stmt, ...]) -> _Plan:
         """`body` with the best choice of SIMD loops."""
@@ -104,7 +124,8 @@ class _Vectorizer:
                 lanes = self.lanes(stmt)
                 plain = stmt.kind is LoopKind.SERIAL and not _shares(stmt) and not _has_lanes(stmt)
                 if plain and lanes > 1 and obstacle(stmt, self.buffers) is None:
-                    choices = [in_lanes(stmt), *((row,) for row in _by_columns(stmt, lanes))]
+                    whole = (replace(stmt, kind=LoopKind.SIMD),) if self.cut is None else self.cut(stmt)
+                    choices = [whole, *[(row,) for row in _by_columns(stmt, lanes)]]
                     plans = [self.in_lanes(each, lanes) for each in choices]
                     vector, best = min((plan.cost, n) for n, plan in enumerate(plans))
                     if vector < cost:

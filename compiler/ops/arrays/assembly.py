@@ -12,7 +12,6 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import method, ops
-from staticgraph.compiler.graph.open_sizes import summed_up
 from staticgraph.compiler.graph.shapes import (
     TensorType,
     compatible,
@@ -313,6 +312,8 @@ def _interleave_type(*parts: TensorType, strides: Any) -> TensorType:
     shapes = [p.shape for p in parts if p.shape is not None]
     if len(shapes) < len(parts):
         return TensorType(parts[0].dtype, None)
+    from staticgraph.compiler.graph.open_sizes import summed_up  # few graphs have such parts
+
     fits = all(len(s) == len(strides) for s in shapes)
     require(fits, f"a part has another rank than strides {strides} have entries")
     sizes = []

@@ -185,6 +185,28 @@ def unet(size: int, width: int, levels: int) -> Net:
     return Net(w, feeds, compute, _images(size, 3, (None, size, size), 2))
 
 
+def segmenter(width: int) -> Net:
+    """Convolutions that tell two kinds of pixels from each other, in two images of any height and width."""
+    w = Weights()
+    for name, inputs in (("first", 3), ("second", width), ("third", width)):
+        w.random(name, 3, 3, inputs, width)
+        w.zeros(name + ".bias", width)
+    w.random("out", 1, 1, width, 2, gain=1)
+
+    def compute(o: Any, w: Any, x: Any, y: Any) -> Any:
+        for name in ("first", "second", "third"):
+            x = o.relu(o.bias(o.conv(x, w[name]), w[name + ".bias"]))
+        logits = o.channels_last(o.conv(x, w["out"]))
+        return [(o.cross_entropy(o.reshape(y, (-1,)), o.reshape(logits, (-1, 2))), "")]
+
+    def batch(rng: np.random.Generator, side: int) -> Arrays:
+        images = rng.normal(size=(2, side, side, 3)).astype(np.float32)
+        return images, rng.integers(0, 2, (2, side, side)).astype(np.int32)
+
+    feeds: List[Tuple[str, Shape]] = [("float32", (2, None, None, 3)), ("int32", (2, None, None))]
+    return Net(w, feeds, compute, batch)
+
+
 def dcgan(width: int) -> Net:
     """A generator and a discriminator of images of 32x32, both trained in a step."""
     w = Weights()

@@ -60,6 +60,12 @@ STORIES = {
         tuple(range(1, 201)),
         (lambda: nets.gpt(4, 1, 2, 9, 5), (1, 2, 3)),
     ),
+    "segmenter": Story(
+        "fully convolutional net and Adam, 100 pairs of images of random side 16 to 96",
+        lambda: nets.segmenter(24),
+        _random(100, 16, 96),
+        (lambda: nets.segmenter(4), (6, 5, 9)),
+    ),
     "unet": Story(
         "U-Net training, first step",
         lambda: nets.unet(64, 16, 3),
