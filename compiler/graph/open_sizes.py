@@ -10,12 +10,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from staticgraph.compiler.graph.size_atoms import AtLeastOne, AtMost, Atom, Quotient
 from staticgraph.compiler.graph.sizes import (
     AnySize,
-    AtLeastOne,
-    AtMost,
-    Atom,
-    Quotient,
     Size,
     at_most,
     inner,
@@ -42,6 +39,24 @@ def linear(size: AnySize) -> tuple[str, int, int] | None:
     if len(monomial) != 1 or not isinstance(monomial[0], str):
         return None
     return monomial[0], factor, size.terms.get((), 0)
+
+
+def summed_up(size: AnySize) -> AnySize:
+    """Return a size without sums over all remainders: (n0 + 1) // 2 and n0 // 2 are n0 together.
+
+    In general, n // s + (n + 1) // s + ... + (n + s - 1) // s is n (Hermite's identity). The last quotient of
+    such a family is replaced by what the others leave.
+    """
+    atoms = {atom for monomial in terms_of(size) for atom in monomial if isinstance(atom, Quotient)}
+    known: dict[Atom, AnySize] = {}
+    for last in atoms:
+        first = last.dividend - (last.divisor - 1)
+        family = [
+            each for r in range(last.divisor - 1) if (each := Quotient(first + r, last.divisor)) in atoms
+        ]
+        if len(family) == last.divisor - 1 and not known.keys() & {*family}:
+            known[last] = first - total(made({(each,): 1}) for each in family)
+    return replaced(size, {}, known) if known else size
 
 
 def replaced(size: AnySize, by: Mapping[str, AnySize], known: dict[Atom, AnySize] | None = None) -> AnySize:

@@ -59,6 +59,7 @@ OPS_OF = {
     "elementwise.trigonometric": "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2",
     "fourier.open_lengths": "open_fft open_rfft open_irfft",
     "fourier.open_planes": "open_fft_planes",
+    "fourier.open_real_planes": "open_irfft_planes open_rfft_planes",
     "fourier.real_rows": "rfft_rows irfft_rows",
     "fourier.rows": "fft_columns",
     "fourier.stages": "fft_stage real_spectrum paired_spectrum",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.arrays.array_ops import one_of
+from staticgraph.arrays.array_ops import one_of, reshape, shape
 from staticgraph.arrays.indexing import unique, where
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
@@ -15,11 +15,11 @@ from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.graph import get_default_graph
-from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import conjugate
 from staticgraph.mathematics.reductions import reduce_prod
-from staticgraph.sparse.structure import is_axis, places, positions, reorder, retain
+from staticgraph.sparse.structure import is_axis, places, positions, reorder, retain, same_sizes
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 
 
@@ -49,9 +49,15 @@ def matmul(
         row, column = (1, 0) if adjoint_a else (0, 1)
         if adjoint_b:
             dense = conjugate(ops.transpose(dense, perm=(1, 0)))
+        else:  # the derivative of a reshape is a tensor, never IndexedSlices: optimizers change all rows
+            dense = reshape(dense, shape(dense))
         values = conjugate(a.values) if adjoint_a else a.values
-        terms = ops.gather(dense, a.indices[:, column], axis=0) * ops.expand_dims(values, axis=1)
+        chosen, factors = ops.gather(dense, a.indices[:, column], axis=0), ops.expand_dims(values, axis=1)
+        terms = chosen * factors
         made = ops.unsorted_segment_sum(terms, a.indices[:, row], num_segments=a.dense_shape[row])
+        for part in (dense, chosen, factors, terms):
+            count_backward(part, BackwardCount(0))
+        count_backward(made, BackwardCount(20 if adjoint_b else 16, gates=3))  # by both operands in any case
         made.set_shape([a.shape.with_rank(2)[row].value, rows[0 if adjoint_b else 1].value])
         return made
 
@@ -179,13 +185,13 @@ def _combined(sp_a: Any, sp_b: Any, op: Any, name: str, threshold: Any = None) -
     """
     a, b = as_sparse(sp_a), as_sparse(sp_b)
     with name_scope(None, name, [a, b]):
-        sizes = a.dense_shape
+        sizes = same_sizes("Operands' shapes do not match", a.dense_shape, [b.dense_shape])
         own = positions(a.indices, sizes)
         found, numbers = unique(ops.concat([own, positions(b.indices, sizes)], axis=0))
         split, count = ops.size_of(own), ops.size_of(found)
         first = ops.unsorted_segment_sum(a.values, numbers[:split], num_segments=count)
         second = ops.unsorted_segment_sum(b.values, numbers[split:], num_segments=count)
-        made = SparseTensor(places(found, sizes), op(first, second), a.dense_shape)
+        made = SparseTensor(places(found, sizes), op(first, second), sizes)
         if threshold is not None:
             owners = ops.unsorted_segment_sum(ops.ones_like(numbers), numbers, num_segments=count)
             large = ops.greater_equal(ops.abs(made.values), threshold)

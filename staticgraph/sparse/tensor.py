@@ -255,7 +255,8 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
         rank, sizes = None, placeholder(int64, [None], name=f"{base}/shape")
     elif isinstance(shape, Tensor):
         rank = shape.shape[0].value
-        sizes = placeholder_with_default(ops.cast(shape, dtype=int64), [rank], name=f"{base}/shape")
+        with counted_as(get_default_graph(), 0):  # TensorFlow takes the tensor itself
+            sizes = placeholder_with_default(ops.cast(shape, dtype=int64), [rank], name=f"{base}/shape")
     else:
         known = TensorShape(shape).as_list()
         rank, given = len(known), [-1 if n is None else n for n in known]

@@ -13,6 +13,7 @@ from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.recording.op_count import count_more, is_resource
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.state import replicas
@@ -39,10 +40,12 @@ def _handle(ref: Any, function: str) -> Tensor:
 def _changed(ref: Any, function: Any, value: Any, **attributes: Any) -> Tensor:
     """Return `function(handle, value)` of a variable to change, once for all replicas of a model."""
     handle = _handle(ref, function.name)
-    if replicas.present() is None:
-        return function(handle, value, **attributes)
     operation = variable_of(handle, through_writes=True)
     assert operation is not None  # or there were no handle
+    if replicas.present() is None:
+        if is_resource(operation):
+            count_more(handle.graph, 1)  # TensorFlow reads the new value
+        return function(handle, value, **attributes)
     variable = handle.graph.variables[operation.name]
     return variable.changed(lambda _, value, **more: function(handle, value, **more), value, **attributes)
 

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.errors import ShapeError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
-from staticgraph.compiler.graph.recording.op_count import count_as_resource, count_more
+from staticgraph.compiler.graph.recording.op_count import count_as_resource, count_more, is_resource
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -328,6 +328,8 @@ class Variable(_Base):
 
     def changed(self, operation: Callable[..., Any], value: Any, **attributes: Any) -> Any:
         """Return `operation(handle, value)`. Replicas of a model change the variable together."""
+        if is_resource(self.op):
+            count_more(self.graph, 1)  # TensorFlow reads the new value
         replica = replicas.present()
         if replica is None:
             return operation(self._handle, value, **attributes)

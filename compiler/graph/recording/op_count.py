@@ -40,6 +40,7 @@ class _Count:
         self.corrections: list[tuple[int, Operation | None, int]] = []
         self.captured: set[tuple[Hashable, Hashable]] = set()
         self.loops: dict[Region, Region] = {}  # the body of a loop -> its condition
+        self.totals: dict[Region | None, int] = {}  # captures of each region so far, and reads of variables
         self.resources: set[Operation] = set()  # variables that are read anew by each operation
         self.backward: dict[Operation, BackwardCount] = {}  # of operations that are others in TensorFlow
         self.steps: dict[Operation, Callable[[], Tensor]] = {}  # several operations in TensorFlow
@@ -74,12 +75,15 @@ class _Count:
         new: dict[Region | None, int] = {}
         for op in graph.recorded[self.seen :]:
             # A lookup reads rows of the resource itself.
-            if self.resources and op.definition.effect is Effect.PURE and op.type != "GatherV2":
-                new[None] = new.get(None, 0) + sum(tensor.op in self.resources for tensor in op.tensors)
+            if self.resources and op.type != "GatherV2":
+                read = op.tensors if op.definition.effect is Effect.PURE else op.tensors[1:]
+                new[None] = new.get(None, 0) + sum(tensor.op in self.resources for tensor in read)
             if op.region is not None:
                 for tensor in op.tensors:
                     self.capture(tensor, tensor.op.region, op.region, new)
         self.seen, self.last = graph.version, graph.recorded[-1] if graph.recorded else None
+        for region, number in new.items():
+            self.totals[region] = self.totals.get(region, 0) + number
         return new
 
     def capture(
@@ -185,11 +189,12 @@ def counted_as(graph: Any, number: int) -> Iterator[None]:
     they read, unless nothing is counted.
     """
     start, around = _without_later(graph), graph.region.around if graph.region is not None else []
-    yield
     count = _of(graph)
-    captured = count.scan(graph)
-    reads = captured.get(None, 0) if number else 0
-    more = reads + sum(captured.get(region, 0) for region in around)
+    regions = [None, *around] if number else around
+    before = [count.totals.get(region, 0) for region in regions]
+    yield
+    count.scan(graph)  # or one of the contexts inside has scanned it
+    more = sum(count.totals.get(region, 0) for region in regions) - sum(before)
     count.correct(graph, start + number + more - graph.version - count.correction(graph))
 
 
@@ -255,6 +260,11 @@ def count_as_resource(variable: Operation, read: Operation) -> None:
     graph = variable.graph
     _of(graph).resources |= {variable, read}
     count_more(graph, 1)
+
+
+def is_resource(variable: Operation) -> bool:
+    """Tell if a variable counts as a resource."""
+    return variable in _of(variable.graph).resources
 
 
 def share_captures(graph: Any, body: Region, condition: Region) -> None:

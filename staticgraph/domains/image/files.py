@@ -150,7 +150,8 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
     Returns:
         A bool tensor, one truth value.
     """
-    with name_scope(name, "is_jpeg"):
+    made = 5 + constants(contents)  # a comparison of the first characters
+    with name_scope(name, "is_jpeg"), counted_as(get_default_graph(), made):
         return file_ops.is_jpeg(contents)
 
 

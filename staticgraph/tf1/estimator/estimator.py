@@ -23,7 +23,7 @@ from staticgraph.building.inputs import group
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.recording.op_count import count_more
+from staticgraph.compiler.graph.recording.op_count import count_more, is_resource
 from staticgraph.distribute.host_numbers import wait_for_all
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1 import summary
@@ -135,7 +135,8 @@ class Estimator:
         with Graph().as_default():
             with _scope(self._config.train_distribute, is_trained=True):
                 step = self._begin()
-                count_more(step.graph, 11)  # TensorFlow reads the step, if it has a value, and adds 0
+                # TensorFlow reads the step, if it has a value, and adds 0: a resource twice.
+                count_more(step.graph, 12 if is_resource(step.op) else 11)
                 spec, input_hooks = self._to_train(input_fn)
                 warm_start(self._warm_start)
             loss = self._run_training(spec, step, [*input_hooks, *hooks], list(saving_listeners or ()))
@@ -174,18 +175,28 @@ class Estimator:
             hooks.append(evaluation.StopAfterBatches(steps))
         checkpoint = self._checkpoint(checkpoint_path, "evaluate")
         with Graph().as_default(), _scope(strategy):
-            step = self._begin()
-            features, labels, input_hooks = self._input(input_fn, ModeKeys.EVAL, strategy)
-            spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
-            update, values = evaluation.metrics_of(spec)
+            update, values, scaffold, all_hooks = self.built_evaluation(input_fn, hooks, strategy)
             if not checkpoint:
                 warm_start(self._warm_start)
-            all_hooks = [*input_hooks, *hooks, *spec.evaluation_hooks]
-            values |= {"global_step": step}
-            scaffold = _with_local_variables(spec.scaffold)
             results = evaluation.evaluate_once(update, values, scaffold, all_hooks, checkpoint, self._config)
             evaluation.write_results(self.eval_dir(name), results, checkpoint)
         return results
+
+    def built_evaluation(
+        self, input_fn: Callable[..., Any], hooks: list[Any], strategy: Any = None
+    ) -> tuple[Any, dict[str, Any], Any, list[Any]]:
+        """Build an evaluation in the default graph.
+
+        Returns:
+            The operation that takes a batch into all metrics, the values of these and of the global step by
+            name, the scaffold, and the hooks with those of the model.
+        """
+        step = self._begin()
+        features, labels, input_hooks = self._input(input_fn, ModeKeys.EVAL, strategy)
+        spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
+        update, values = evaluation.metrics_of(spec)
+        all_hooks = [*input_hooks, *hooks, *spec.evaluation_hooks]
+        return update, values | {"global_step": step}, _with_local_variables(spec.scaffold), all_hooks
 
     def predict(
         self,
@@ -283,7 +294,11 @@ class Estimator:
     def _begin(self) -> Any:
         """Prepare a new graph; returns its global step."""
         set_random_seed(self._config.tf_random_seed)
-        return train.create_global_step()
+        return self._create_global_step(framework.get_default_graph())
+
+    def _create_global_step(self, graph: Any) -> Any:
+        """Make the global step of a graph; estimators of users override it too."""
+        return train.create_global_step(graph)
 
     def _to_train(self, input_fn: Callable[..., Any]) -> tuple[EstimatorSpec, list[Any]]:
         """Return the model to train, and the hooks of its input."""

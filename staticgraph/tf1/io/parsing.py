@@ -186,7 +186,9 @@ def _defaults(wanted: Columns) -> list[Tensor]:
         default = wanted.defaults.get(key)
         varies = bool(shape) and shape[0] is None
         label = _NOT_IN_A_NAME.sub("_", key)
-        if default is not None:
+        if isinstance(default, Tensor) and default.type.shape == ([] if varies else shape):
+            out.append(default)
+        elif default is not None:
             name = f"padding_{label}" if varies else f"key_{label}"
             out.append(reshape(convert_to_tensor(default, dtype, name=name), [] if varies else shape))
         elif varies:

@@ -31,6 +31,18 @@ def bijection(name, *arguments, ndims=0, **options):
     return build
 
 
+def other_shapes(options, loc):
+    """A distribution of scalars, with given shapes of a draw or of a batch: density and a draw."""
+
+    def build(tf, y):
+        ds = module(tf)
+        made = ds.TransformedDistribution(ds.Normal(tf.constant(loc), 1.5), ds.bijectors.Exp(), **options)
+        shapes = [made.batch_shape_tensor(), made.event_shape_tensor()]
+        return [made.log_prob(y), made.prob(y), made.sample(2, seed=3), *shapes]
+
+    return build
+
+
 def same_family(tf, logits, loc, scale, x):
     """Normal components, and a choice for each of two batches: the density and the moments."""
     ds = tf.contrib.distributions
@@ -281,6 +293,28 @@ CASES = [
         real(4, 2),
         dtypes=("float32",),
     ),
+    [value(
+        "bijector Affine of low rank added to %s" % name,
+        bijection("Affine", shift=[1.0, 2.0], scale_perturb_factor=[[0.5], [-2.0]], ndims=1, **options),
+        real(4, 2),
+        dtypes=("float32",),
+        tolerance=3.0,
+    ) for name, options in (
+        ("the identity", {}),
+        ("a multiple", {"scale_identity_multiplier": 1.5, "scale_perturb_diag": [0.75]}),
+        ("a diagonal", {"scale_diag": [1.0, 3.0]}),
+        ("a triangle", {"scale_tril": [[1.0, 0.0], [3.0, 2.0]], "scale_perturb_diag": [0.75]}),
+    )],
+    [value("TransformedDistribution, %s" % name, other_shapes(options, loc), positive(4, 3),
+           dtypes=("float32",))
+     for name, options, loc in (
+         ("event_shape", {"event_shape": [3]}, 0.2),
+         ("batch_shape", {"batch_shape": [3]}, 0.2),
+         ("both shapes", {"batch_shape": [4], "event_shape": [3]}, 0.2),
+         ("event_shape of a batch", {"event_shape": [3]}, [0.1, -0.2, 0.3, 0.4]),
+     )],
+    error("TransformedDistribution, batch_shape of a batch", lambda tf: other_shapes(
+        {"batch_shape": [3]}, [0.1, 0.2])(tf, None)),
     value(
         "bijector Chain",
         lambda tf, x: [

@@ -75,6 +75,14 @@ def sparse_loss(tf, variable):
     return tf.reduce_sum(tf.square(tf.nn.embedding_lookup(variable, [2, 0, 2]) + [1.0, -1.0]))
 
 
+def product_loss(tf, variable):
+    """The product with a sparse matrix that has another column in each step; its derivative is dense."""
+    column = tf.mod(tf.train.get_or_create_global_step(), 3)
+    places = tf.stack([tf.stack([0, column]), tf.stack([1, column])])
+    matrix = tf.SparseTensor(tf.cast(places, tf.int64), [1.0, -0.5], [2, 3])
+    return tf.reduce_sum(tf.square(tf.sparse_tensor_dense_matmul(matrix, variable) + [1.0, -1.0]))
+
+
 def slots(optimizer, variable):
     return [optimizer.get_slot(variable, name) for name in optimizer.get_slot_names()]
 
@@ -235,6 +243,8 @@ CASES = [
      for name, make in OPTIMIZERS.items()],
     [trains("%s, sparse" % name, minimizes(make, sparse_loss), tolerance=5)
      for name, make in OPTIMIZERS.items()],
+    [trains("%s, product with a sparse matrix" % name, minimizes(OPTIMIZERS[name], product_loss), tolerance=5)
+     for name in ("Momentum", "RMSProp", "Ftrl, l1 and l2")],
     [trains("%s, float64" % name, minimizes_double(OPTIMIZERS[name]))
      for name in ("GradientDescent", "Momentum", "Momentum, Nesterov", "Adagrad", "Adadelta", "RMSProp",
                   "RMSProp, centered", "Adam", "Ftrl")],

@@ -151,6 +151,9 @@ CASES = [
      for n, axis in ((2, 0), (2, 1), (3, 1), (3, 0))],
     value("retain", to_sparse(lambda tf, x, kept: tf.sparse_retain(x, kept)), VALUES,
           given([True, False, False, True, True], "bool")),
+    value("retain by a vector of unknown rank", to_sparse(
+        lambda tf, x, kept: tf.sparse_retain(x, tf.placeholder_with_default(kept, None))), VALUES,
+        given([True, False, False, True, True], "bool"), grad=False),
     value("reset_shape", to_sparse(lambda tf, x: tf.sparse_reset_shape(x)), VALUES),
     value("reset_shape without elements", lambda tf, x: parts(tf.sparse_reset_shape(tf.SparseTensor(
         np.zeros([0, 3], np.int64), x[:0], [2, 5, 6]))), VALUES, grad=False),

@@ -365,8 +365,9 @@ def one_hot_encoding(
 ) -> Any:
     """One row per label, `on_value` at its place."""
     with sg.name_scope(scope, "OneHotEncoding", [labels]) as opened:
+        labels = sg.convert_to_tensor(labels)
         outputs = sg.one_hot(labels, num_classes, on_value, off_value)
-        count_more(outputs.graph, 3)
+        count_more(outputs.graph, 2 + (labels.dtype == sg.int32))  # a cast to int64
     return collect_named_outputs(outputs_collections, opened, outputs)
 
 

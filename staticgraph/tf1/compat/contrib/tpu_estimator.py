@@ -135,6 +135,14 @@ class TPUEstimator(sg.estimator.Estimator):
                 params[key] = value
         return params
 
+    def _create_global_step(self, graph: Any) -> Any:
+        """Make the global step a resource, as TensorFlow does for TPUs: it counts as more operations."""
+        keys = sg.GraphKeys
+        return sg.get_variable(
+            keys.GLOBAL_STEP, [], sg.int64, sg.zeros_initializer(), trainable=False,
+            collections=[keys.GLOBAL_VARIABLES, keys.GLOBAL_STEP], use_resource=True,
+        )  # fmt: skip
+
     def _call_input_fn(self, input_fn: Callable[..., Any], mode: str, strategy: Any) -> Any:
         names = parameters(input_fn)
         if "params" not in names:

@@ -14,7 +14,8 @@ class Affine(Bijector):
 
     The scale is the sum of `scale_identity_multiplier` times the identity, of a matrix of the diagonal
     `scale_diag`, and of the lower triangle of `scale_tril`, as far as they are given; the identity by
-    default.
+    default. To that comes V @ D @ V^T, if `scale_perturb_factor` gives V [..., k, r]; `scale_perturb_diag`
+    [..., r] is the diagonal of D, ones by default.
     """
 
     def __init__(
@@ -23,6 +24,8 @@ class Affine(Bijector):
         scale_identity_multiplier: Any = None,
         scale_diag: Any = None,
         scale_tril: Any = None,
+        scale_perturb_factor: Any = None,
+        scale_perturb_diag: Any = None,
         validate_args: bool = False,
         name: str = "affine",
     ) -> None:
@@ -37,11 +40,24 @@ class Affine(Bijector):
             if self._diagonal is not None:
                 diagonal = sg.matrix_diag_part(self._matrix) + self._diagonal
                 self._matrix = sg.matrix_set_diag(self._matrix, diagonal)
+        self._is_triangular = scale_perturb_factor is None
+        if not self._is_triangular:
+            self._matrix = self._perturbed(scale_perturb_factor, scale_perturb_diag)
         super().__init__(
             is_constant_jacobian=True, validate_args=validate_args, forward_min_event_ndims=1, name=name
         )
 
     shift: Any = read_only("shift")
+
+    def _perturbed(self, factor: Any, diagonal: Any) -> Any:
+        """Return the scale with a matrix of low rank added."""
+        factor = sg.convert_to_tensor(factor, name="scale_perturb_factor")
+        weighted = factor if diagonal is None else factor * sg.convert_to_tensor(diagonal)[..., None, :]
+        update = sg.matmul(weighted, factor, transpose_b=True)
+        if self._matrix is not None:
+            return self._matrix + update
+        more = 1.0 if self._diagonal is None else self._diagonal
+        return sg.matrix_set_diag(update, sg.matrix_diag_part(update) + more)
 
     def _forward(self, x: Any) -> Any:
         if self._matrix is not None:
@@ -54,11 +70,14 @@ class Affine(Bijector):
         y = y if self._shift is None else y - self._shift
         if self._matrix is not None:
             shape = sg.concat([sg.shape(y), sg.shape(y)[-1:]], 0)
-            solved = sg.matrix_triangular_solve(sg.broadcast_to(self._matrix, shape), y[..., None])
+            solve = sg.matrix_triangular_solve if self._is_triangular else sg.matrix_solve
+            solved = solve(sg.broadcast_to(self._matrix, shape), y[..., None])
             return sg.squeeze(solved, -1)
         return y if self._diagonal is None else y / self._diagonal
 
     def _log_growth(self, x: Any, y: Any) -> Any:
+        if not self._is_triangular:
+            return sg.linalg.slogdet(self._matrix)[1]
         if self._matrix is not None:
             diagonal = sg.matrix_diag_part(self._matrix)
         elif self._diagonal is not None:
