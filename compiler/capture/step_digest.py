@@ -57,8 +57,8 @@ class _StepSpeller:
                 raise NoDigest(node.op.name)
             inputs = _places(node.inputs, numbers)
             numbers[node] = len(numbers)
-            attrs = " ".join(f"{name}={self.spelled(value)}" for name, value in node.attrs.items())
-            types = " ".join(str(v.type) for v in node.outputs)
+            attrs = " ".join([f"{name}={self.spelled(value)}" for name, value in node.attrs.items()])
+            types = " ".join([str(v.type) for v in node.outputs])
             self.words.append(f"{node.op.name}({inputs}) {attrs} -> {types}")
         self.words.append(f"({_places(function.params, numbers)}) -> ({_places(function.results, numbers)})")
 
@@ -105,4 +105,4 @@ class _StepSpeller:
 
 
 def _places(values: Iterable[Value], numbers: dict[Node, int]) -> str:
-    return ", ".join(f"{numbers[v.node]}:{v.index}" for v in values)
+    return ", ".join([f"{numbers[v.node]}:{v.index}" for v in values])

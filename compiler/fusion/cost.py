@@ -89,7 +89,7 @@ def depth(at: Position, domain: tuple[Index, ...]) -> int:
 
 
 def _free(at: Position) -> frozenset[Index]:
-    return frozenset().union(*(free_indices(e) for e in at)) if at else frozenset()
+    return frozenset().union(*map(free_indices, at)) if at else frozenset()
 
 
 def shared_rows(domain: tuple[Index, ...], own: Position, positions: Iterable[Position]) -> int:

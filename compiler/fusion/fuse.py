@@ -53,6 +53,8 @@ from staticgraph.compiler.graph.sizes import estimate, same_shape
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_indices, walk
 from staticgraph.compiler.support.dataclass import replace
 
+_new = tuple.__new__  # `Demand(...)` is a function of Python
+
 
 def fuse(function: Function, without: Container[str] = ()) -> Fusion:
     """The partition of `function` into kernels. `without`: what is left out, "fuse" or "join"."""
@@ -266,7 +268,8 @@ def _demand(
     """Note which elements of its inputs the formula of `node` reads at the position `at`."""
 
     def note(position: int, where: Position) -> None:
-        demands.setdefault(node.inputs[position], {}).setdefault(group, {})[Demand(where, operand)] = None
+        wanted = _new(Demand, (where, operand))
+        demands.setdefault(node.inputs[position], {}).setdefault(group, {})[wanted] = None
 
     def element(position: int, where: Position) -> Expr:
         note(position, where)

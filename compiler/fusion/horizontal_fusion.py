@@ -20,6 +20,7 @@ where nothing in between reads it, or up where nothing in between is read.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Container, Iterable
 
@@ -72,7 +73,7 @@ class _Joining:
         """Unite groups with those that they read from, as long as `unite` does so."""
         for group in self.groups:
             if group in self.place and group in self.loops:
-                while any(unite(producer, group) for producer in self._producers(group)):
+                while any(map(unite, self._producers(group), itertools.repeat(group))):
                     pass
         self.groups = sorted(self.place, key=self.place.__getitem__)
 
@@ -173,9 +174,10 @@ class _Joining:
     def _readers(self, group: Group) -> list[Group]:
         """The groups that read, along rows, large values over which `group` sums."""
         found: dict[Group, None] = {}
+        firsts = {axes[0] for axes in group.summed}
         for value in self.wants[group]:
             for demand in self.demands[value][group]:
-                if demand.at and any(demand.at[0] is axes[0] for axes in group.summed):
+                if demand.at and demand.at[0] in firsts:
                     readers = self.demands[value]
                     if len(readers) <= READERS:
                         found |= {r: None for r, at in readers.items() if r in self.loops and _in_rows(r, at)}
@@ -214,7 +216,7 @@ class _Joining:
 
     def _producers(self, group: Group) -> list[Group]:
         """The groups that `group` reads from and that are loops."""
-        found = dict.fromkeys(self.home[v] for v in self.wants[group] if v in self.home)
+        found = dict.fromkeys([self.home[v] for v in self.wants[group] if v in self.home])
         return [g for g in found if g is not group and g in self.loops]
 
     def _between(self, producer: Group, group: Group) -> list[Value]:

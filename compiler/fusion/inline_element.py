@@ -315,4 +315,4 @@ _DEPENDS = {Load, Reduce}
 
 def domain_of(value: Value) -> tuple[Index, ...]:
     """The loops over all elements of a value."""
-    return tuple(Index(f"i{d}", n) for d, n in enumerate(value.shape))
+    return tuple([Index(f"i{d}", n) for d, n in enumerate(value.shape)])

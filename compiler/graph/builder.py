@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, is_
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -70,7 +70,8 @@ class Builder:
     def record(self, op: OpDef, values: dict[str, Any], name: str | None = None) -> Any:
         """Use `op`; called by OpDef itself."""
         inputs, attrs = operands(op, values, Value, self.convert)
-        attrs = {n: plain(a.constant if isinstance(a, Value) else a) for n, a in attrs.items()}
+        if attrs:
+            attrs = {n: plain(a.constant if isinstance(a, Value) else a) for n, a in attrs.items()}
         return self.apply(op, inputs, attrs)
 
     def apply(self, op: OpDef, inputs: Sequence[Value], attrs: dict[str, Any]) -> Any:
@@ -104,7 +105,7 @@ class Builder:
             if inputs == node.inputs:
                 return node
             attrs = node.attrs
-            if [id(v.type) for v in inputs] == [id(v.type) for v in node.inputs]:
+            if all(map(is_, map(_type_of, inputs), map(_type_of, node.inputs))):
                 types = tuple([v.type for v in node.outputs])
         with self.at(node.where):
             return self.node(node.op, inputs, attrs, types)
@@ -324,7 +325,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
-        return tuple(plain(v) for v in value)
+        return tuple(map(plain, value))
     return value
 
 

@@ -64,7 +64,10 @@ class Node:
         self.serial = serial  # later nodes have greater numbers: sorting by it is a topological order
         self.where = where
         self.formula: Any = None  # of its elements, once fusion has asked for it
-        self.outputs = tuple([Value(self, i, t, recorder) for i, t in enumerate(types)])
+        if len(types) == 1:  # as nearly all have
+            self.outputs: tuple[Value, ...] = (Value(self, 0, types[0], recorder),)
+        else:
+            self.outputs = tuple([Value(self, i, t, recorder) for i, t in enumerate(types)])
 
     def __repr__(self) -> str:
         return f"<{self.op.name} #{self.serial}>"

@@ -110,7 +110,7 @@ class Graph(Elements):
         self, op: OpDef, call: RecordedCall, name: str, where: Any, gradient: str | None = None
     ) -> Operation:
         region, controls = self._scoped.region, self.control_inputs
-        for used in (*(t.op for t in (*call.inputs, *call.operands.values())), *controls):
+        for used in (*[t.op for t in (*call.inputs, *call.operands.values())], *controls):
             if used.region is not None and not may_use(region, used.region):
                 what = f"{used.name} is part of a loop or branch that this operation is not in"
                 hint = "return its tensor from the function of the loop or branch, and use what that gives"

@@ -11,13 +11,12 @@ import linecache
 import os
 import sys
 from collections.abc import Callable
-from copy import copy
 from types import CodeType
 from typing import TypeVar
 
 import numpy
 
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 T = TypeVar("T")
 _PARENT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -105,7 +104,7 @@ class Provenance:
 
 def of_derivative(where: Provenance | None) -> Provenance | None:
     """Return the place of an operation for its derivative: another object, which drawings tell it by."""
-    return copy(where)
+    return None if where is None else replace(where)
 
 
 def made_for(where: Provenance | None, make: Callable[[], T]) -> T:

@@ -87,7 +87,7 @@ class TensorType:
 
 def shape_text(shape: Shape | None) -> str:
     """`[2, ?]`, or `<unknown>`."""
-    return "<unknown>" if shape is None else f"[{', '.join('?' if n is None else str(n) for n in shape)}]"
+    return "<unknown>" if shape is None else f"[{', '.join(['?' if n is None else str(n) for n in shape])}]"
 
 
 def broadcast(*shapes: Shape | None) -> Shape | None:
@@ -145,9 +145,16 @@ def merge(a: Shape | None, b: Shape | None, what: str = "shapes") -> Shape | Non
     """The most that is known from two descriptions of one shape; an error where they disagree."""
     if a is None or b is None:
         return b if a is None else a
-    fits = len(a) == len(b) and all(m is None or n is None or m == n for m, n in zip(a, b, strict=True))
-    require(fits, f"{what} {shape_text(a)} and {shape_text(b)} differ", hint="sizes must agree, axis by axis")
-    return tuple(n if m is None else m for m, n in zip(a, b, strict=True))
+    fits = len(a) == len(b)
+    if fits:
+        for m, n in zip(a, b, strict=True):
+            if not (m is None or n is None or m == n):
+                fits = False
+                break
+    if not fits:
+        text = f"{what} {shape_text(a)} and {shape_text(b)} differ"
+        require(False, text, hint="sizes must agree, axis by axis")
+    return tuple([n if m is None else m for m, n in zip(a, b, strict=True)])
 
 
 def common_shape(first: Shape | None, *others: Shape | None) -> Shape | None:

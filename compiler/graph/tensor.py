@@ -72,7 +72,7 @@ class Operation:
         self.region = region  # the body of a loop or the branch that it is a part of, else None
         self.on_host: bool | None = None  # if it is done in Python for what it is itself, once that was asked
         self.gradient = gradient  # the name of the registered gradient that replaces its own
-        self.outputs = tuple(Tensor(self, i, t) for i, t in enumerate(types))
+        self.outputs = tuple([Tensor(self, i, t) for i, t in enumerate(types)])
 
     @property
     def type(self) -> str:

@@ -141,7 +141,7 @@ def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lane
                 case Span():
                     extent = -(-extent // 2)  # on average, if it begins or ends with an outer loop
             rounds = -(-extent // lanes) if kind is LoopKind.SIMD else extent
-            return rounds * sum(_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body)
+            return rounds * sum([_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body])
         case While(_, body):
             return UNKNOWN_TRIPS * sum(_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body)
         case If(_, body):
@@ -151,7 +151,7 @@ def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lane
     for node in values(stmt):
         if isinstance(node, Load):
             instructions += 1.0
-            streams[node.buffer, *(frozenset(linear(at).terms.items()) for at in node.at)] = node.dtype.size
+            streams[node.buffer, *[frozenset(linear(at).terms.items()) for at in node.at]] = node.dtype.size
         else:
             instructions += operation_cost(node.op)
     moved = sum(streams.values())

@@ -322,7 +322,7 @@ class _Puller:
             return count
         name = self.input(value)
         within = at[len(at) - len(self.buffers[name].shape) :]  # a local buffer holds one row
-        return Load(name, tuple(simplify_index(e) for e in within), value.dtype)
+        return Load(name, tuple(map(simplify_index, within)), value.dtype)
 
     def _seen(self, window: RowRange, at: Position) -> Expr:
         """One element of a window."""

@@ -26,9 +26,9 @@ def bounded(work: Kernel, form: Form) -> Form | None:
 def summing(nests: Sequence[Nest]) -> Pieces | None:
     """The pieces of an assembly, if some are reductions and none reads what another one stores."""
     loads = [e for nest in nests for store in nest.stores for e in walk(store.value)]
-    stored = {store.buffer for nest in nests for store in nest.stores}
-    if not any(isinstance(e, Reduce) for e in loads):
+    if Reduce not in map(type, loads):
         return None
+    stored = {store.buffer for nest in nests for store in nest.stores}
     if any(isinstance(e, Load) and e.buffer in stored for e in loads):
         return None
     return Pieces(tuple(nest.domain for nest in nests), tuple(nest.stores for nest in nests))

@@ -190,8 +190,8 @@ class _Reader:
                     for axis in axes:
                         self.index(axis)
                 case _:
-                    self.key += (node.dtype.name, *(places[child] for child in node.children))
-                    self.key += (_known(getattr(node, name)) for name in node.__match_args__)
+                    self.key += (node.dtype.name, *map(places.__getitem__, node.children))
+                    self.key += [_known(getattr(node, name)) for name in node.__match_args__]
                     self.key.append(node.table if isinstance(node, Lookup) else None)
 
 

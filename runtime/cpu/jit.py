@@ -86,6 +86,7 @@ def load(codes: Sequence[Code], verify: bool = False) -> Library:
     MissingCode where one without a text would have to be compiled. `verify` has LLVM check each text first:
     for a generator under test.
     """
+    host()  # threads that compile ask for it, and would wait for the lock that is held here
     with _LOCK:
         codes = with_calls(codes)
         present = {code.name: library for code in codes if (library := _LOADED.get(code.name)) is not None}

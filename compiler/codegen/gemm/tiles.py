@@ -104,12 +104,12 @@ class Tiling:
     @property
     def panel_count(self) -> int:
         """Number of panels."""
-        return sum(p.count for p in self.panels)
+        return sum([p.count for p in self.panels])
 
     @property
     def tile_count(self) -> int:
         """Number of tiles of rows."""
-        return sum(r.count for r in self.rows)
+        return sum([r.count for r in self.rows])
 
     @property
     def columns(self) -> int:
@@ -131,7 +131,7 @@ def balanced(extent: int, largest: int) -> tuple[TileRun, ...]:
     parts = -(-extent // largest)
     size, longer = divmod(extent, parts)
     runs = (TileRun(0, size + 1, longer), TileRun(longer * (size + 1), size, parts - longer))
-    return tuple(r for r in runs if r.count)
+    return tuple([r for r in runs if r.count])
 
 
 def open_rows(largest: int, count: int, unit: int = 1) -> tuple[TileRun, ...]:

@@ -174,7 +174,7 @@ class Addresses:
         key: tuple[Hashable, ...] = ("pointer", buffer)
         while moving:
             depth = max(moving[0][0].level, floor)
-            count = sum(1 for value, _ in moving if value.level <= depth)
+            count = sum([value.level <= depth for value, _ in moving])
             parts, moving = moving[:count], moving[count:]
             key += tuple([(value.text, factor) for value, factor in parts])
             known = printer.find(key)

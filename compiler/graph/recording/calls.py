@@ -57,7 +57,7 @@ class RecordedCall:
 
     def infer(self) -> tuple[TensorType, ...]:
         """The types of the outputs, as far as they are known."""
-        types = tuple(t.type for t in self.inputs)
+        types = tuple([t.type for t in self.inputs])
         attrs = dict(self.attrs)
         for param in self.op.params:
             if param.name in self.operands:
@@ -103,12 +103,9 @@ def bind_call(graph: _GraphLike, op: OpDef, values: dict[str, Any], name: str) -
             case Role.TENSOR:
                 inputs.append(_input(graph, op, param, value, dtypes, label))
             case Role.TENSORS:
-                require(
-                    isinstance(value, list | tuple),
-                    f"{param.name} must be a list of tensors, and is {shown(value)}",
-                    hint=f"write [{param.name}] for a list of one",
-                    kind=DtypeError,
-                )
+                if not isinstance(value, list | tuple):
+                    text = f"{param.name} must be a list of tensors, and is {shown(value)}"
+                    require(False, text, hint=f"write [{param.name}] for a list of one", kind=DtypeError)
                 for i, v in enumerate(value):
                     inputs.append(_input(graph, op, param, v, dtypes, f"{label}_{i}", f"{param.name}[{i}]"))
             case Role.OPERAND if value is not None:

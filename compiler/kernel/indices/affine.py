@@ -159,10 +159,13 @@ def linear(expr: Expr) -> Affine:
     return form
 
 
+_INDEX = frozenset((Index,))
+
+
 def affine(expr: Expr) -> Affine | None:
     """An int64 expression as an affine form over loop variables alone, or None if it is not one."""
     form = linear(expr)
-    return form if all(isinstance(term, Index) for term in form.terms) else None
+    return form if _INDEX.issuperset(map(type, form.terms)) else None
 
 
 def bounds(expr: Expr) -> Range:

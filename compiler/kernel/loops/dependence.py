@@ -122,7 +122,7 @@ def conflict(loop: Loop, buffers: dict[str, Buffer], private: Set[str] = frozens
 
 def _shared_out(loop: Loop, name: str) -> Iterator[Index]:
     """The loops of which each iteration of `loop` does a share, if only these use the buffer `name`."""
-    if not any(isinstance(s, Loop) and s.share is not None for s in loop.body):
+    if not [s for s in loop.body if isinstance(s, Loop) and s.share is not None]:
         return  # as of nearly all loops
     match [s for s in loop.body if any(a.buffer == name for a in accesses((s,)))]:
         case [Loop(index, share=Share(part, count)) as inside]:

@@ -89,9 +89,9 @@ def training_step(
             for place, (name, given) in enumerate(zip(names, types, strict=True)):
                 if place < variables or name == "grad":
                     shape = merge(shape, given.shape, f"the variable and {name}:") if place else shape
-                else:
+                elif given.rank not in (None, 0):
                     text = f"{name} has the shape {shape_text(given.shape)}, and must be a number"
-                    require(given.rank in (None, 0), text)
+                    require(False, text)
             return (TensorType(types[0].dtype, shape),) * variables
 
         def expand(*values: Any, use_locking: bool = False, **attrs: Any) -> tuple[Any, ...]:
