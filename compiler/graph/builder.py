@@ -198,7 +198,9 @@ class Builder:
         """Compute with open sizes, as far as the result consists of sizes too."""
         if not type.dtype.is_integer:
             return None
-        from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs compute with sizes
+        from staticgraph.compiler.graph.size_algebra.integer_ops import (
+            of_sizes,  # few graphs compute with sizes
+        )
 
         try:
             made = of_sizes(op, values, attrs, type.dtype)

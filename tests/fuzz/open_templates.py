@@ -320,7 +320,7 @@ def summed_up(g: Steps) -> None:
 
 @template(3)
 def chosen(g: Steps) -> None:
-    """What the numbers themselves decide: choices, masks, drops."""
+    """Choices, masks and drops that the numbers themselves decide."""
     tf, x = g.tf, g.some(1, 2, 3)
     flat, kind = tf.reshape(x.tensor, [-1]), g.random.randrange(7)
     if kind == 0:

@@ -62,7 +62,7 @@ def _answer(value: Value) -> np.ndarray | None:
         inputs = [found.get(v, v.known) for v in node.inputs]
         known = [each for each in inputs if each is not None]
         if len(known) == len(inputs):
-            from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs need it
+            from staticgraph.compiler.graph.size_algebra.integer_ops import of_sizes  # few graphs need it
 
             (result,) = node.outputs
             made = of_sizes(node.op, known, node.attrs, result.dtype)
