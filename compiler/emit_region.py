@@ -9,7 +9,8 @@ from itertools import chain, takewhile
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm.clock import Clock
-from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open, total
+from staticgraph.compiler.graph.open_sizes import total
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.lower.parallel_schedule import Places, arguments, span_of

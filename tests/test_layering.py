@@ -57,7 +57,7 @@ FOR_ALL = (
     "compiler.stages",
     "compiler.machine",
     "compiler.graph.sizes",
-    "compiler.graph.size_atoms",
+    "compiler.graph.size_algebra.canonical",
     "compiler.graph.open_sizes",
     "compiler.graph.size_contexts",
 )

@@ -7,19 +7,23 @@ in their place, its value as a function of theirs, and plain data for files.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from staticgraph.compiler.graph.size_atoms import AtLeastOne, AtMost, Atom, Quotient
 from staticgraph.compiler.graph.sizes import (
     AnySize,
+    AtLeastOne,
+    AtMost,
+    Atom,
+    Monomial,
+    Quotient,
     Size,
     at_most,
+    evaluate,
     inner,
     made,
     positive,
     terms_of,
-    total,
 )
 
 
@@ -59,6 +63,21 @@ def summed_up(size: AnySize) -> AnySize:
     return replaced(size, {}, known) if known else size
 
 
+def total(sizes: Iterable[AnySize]) -> AnySize:
+    """Return the sum of many sizes, whose terms are put in order once."""
+    known, terms = 0, dict[Monomial, int]()
+    for size in sizes:
+        if not isinstance(size, Size):
+            known += size
+            continue
+        for monomial, factor in size.terms.items():
+            terms[monomial] = terms.get(monomial, 0) + factor
+    if not terms:
+        return known
+    terms[()] = terms.get((), 0) + known
+    return made(terms)
+
+
 def replaced(size: AnySize, by: Mapping[str, AnySize], known: dict[Atom, AnySize] | None = None) -> AnySize:
     """Return a size with other sizes in place of symbols.
 
@@ -82,6 +101,13 @@ def _replaced(atom: Atom, by: Mapping[str, AnySize], known: dict[Atom, AnySize])
         case AtMost():
             return at_most(replaced(atom.size, by, known), atom.most)
     return by[atom] if atom in by else Size({(atom,): 1})
+
+
+def attribute_at(value: Any, values: Mapping[str, int]) -> Any:
+    """Return an attribute of an op with the values of the open sizes in it."""
+    if isinstance(value, tuple):
+        return tuple(attribute_at(each, values) for each in value)
+    return evaluate(value, values) if isinstance(value, Size) else value
 
 
 Values = Mapping[str, int]

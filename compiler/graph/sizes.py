@@ -15,20 +15,9 @@ is given there instead, such as by the sizes at hand (`capture/guards.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.graph.size_atoms import (
-    AtLeastOne,
-    AtMost,
-    Atom,
-    Monomial,
-    Quotient,
-    canonical,
-    in_order,
-    product,
-    text_of,
-)
 from staticgraph.compiler.graph.size_contexts import Undecided, answered, answering, current_answer, name_of
 
 MOST = (1 << 31) - 1  # the greatest value of a symbol
@@ -36,6 +25,65 @@ OPEN_TEXT = "open<"  # how the text of a size begins: generated code that holds 
 NOMINAL = 64  # the value of a symbol in estimates, which must not depend on the sizes that come first
 MANY = 1024  # its value in estimates of work that several threads may share
 _DOUBLED = 15  # how often it is doubled in the estimate of what would be zero or negative
+
+
+class _NoSymbol:
+    """A factor of monomials that is no symbol, known by its text."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is type(self) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Quotient(_NoSymbol):
+    """A size divided by a number and rounded down, if that is no polynomial."""
+
+    __slots__ = ("dividend", "divisor", "parts")
+
+    def __init__(self, dividend: Size, divisor: int) -> None:
+        super().__init__(f"(({_text(dividend.key)}) // {divisor})")
+        self.dividend, self.divisor = dividend, divisor
+        self.parts: dict[Monomial, int] | None = None  # canonical terms of the same size, but for this one
+        plain = all(0 < 2 * f <= divisor or f > 1000 for m, f in dividend.key.items() if m)  # or a cost
+        if not plain or dividend.key is not dividend.terms or dividend.terms.get((), 0) == divisor - 1 <= 2:
+            from staticgraph.compiler.graph.size_algebra.canonical import divided  # few graphs need it
+
+            found = divided(dividend.key, divisor, Size, Quotient)
+            self.parts = None if found == {(self,): 1} else found
+
+
+class AtLeastOne(_NoSymbol):
+    """A size, or 1 where that is less."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, size: Size) -> None:
+        super().__init__(f"max({_text(size.key)}, 1)")
+        self.size = size
+
+
+class AtMost(_NoSymbol):
+    """A size, or a number where that is less."""
+
+    __slots__ = ("size", "most")
+
+    def __init__(self, size: Size, most: int) -> None:
+        super().__init__(f"min({_text(size.key)}, {most})")
+        self.size, self.most = size, most
+
+
+Atom = str | Quotient | AtLeastOne | AtMost  # the name of a symbol, or what is no polynomial
+Monomial = tuple[Atom, ...]
 
 
 class Size:
@@ -50,8 +98,12 @@ class Size:
     __slots__ = ("terms", "key", "_hash", "_bounds", "_multiples", "_nominal")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        self.terms: dict[Monomial, int] = in_order(terms)
-        self.key = canonical(self.terms)
+        self.terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order) if len(terms) > 1 else terms)
+        self.key = self.terms
+        if any(isinstance(atom, Quotient) and atom.parts is not None for m in terms for atom in m):
+            from staticgraph.compiler.graph.size_algebra.canonical import canonical
+
+            self.key = dict(sorted(canonical(terms).items(), key=_order))
         # Python has one hash for -1 and -2. Sizes of equal hashes are compared, which may be undecided.
         self._bounds: tuple[int, int] | None = None
         self._nominal: int | None = None
@@ -93,7 +145,7 @@ class Size:
         terms: dict[Monomial, int] = {}
         for mine, factor in self.terms.items():
             for its, times in terms_of(other).items():
-                monomial = product(mine, its)
+                monomial = tuple(sorted((*mine, *its), key=str))
                 terms[monomial] = terms.get(monomial, 0) + factor * times
         return made(terms)
 
@@ -180,7 +232,7 @@ class Size:
         return name_of(self) or f"{OPEN_TEXT}{self!r}>"
 
     def __repr__(self) -> str:
-        return text_of(self.terms)
+        return _text(self.terms)
 
 
 # For type checkers no more is said: code computes with a size as with a number, and takes one for the other.
@@ -276,21 +328,6 @@ def at_least(size: AnySize, least: int) -> AnySize:
     return size if low >= least else least if high <= least else positive(size + (1 - least)) - (1 - least)
 
 
-def total(sizes: Iterable[AnySize]) -> AnySize:
-    """Return the sum of many sizes, whose terms are put in order once."""
-    known, terms = 0, dict[Monomial, int]()
-    for size in sizes:
-        if not isinstance(size, Size):
-            known += size
-            continue
-        for monomial, factor in size.terms.items():
-            terms[monomial] = terms.get(monomial, 0) + factor
-    if not terms:
-        return known
-    terms[()] = terms.get((), 0) + known
-    return made(terms)
-
-
 class _Same(dict[str, int]):
     def __init__(self, value: int) -> None:
         super().__init__()
@@ -375,13 +412,6 @@ def has_sizes(value: Any) -> bool:
     return isinstance(value, Size) or (isinstance(value, (list, tuple)) and any(map(has_sizes, value)))
 
 
-def attribute_at(value: Any, values: Mapping[str, int]) -> Any:
-    """Return an attribute of an op with the values of the open sizes in it."""
-    if isinstance(value, tuple):
-        return tuple(attribute_at(each, values) for each in value)
-    return evaluate(value, values) if isinstance(value, Size) else value
-
-
 def terms_of(size: AnySize) -> Mapping[Monomial, int]:
     """Return the terms of a size, of a number also."""
     return size.terms if isinstance(size, Size) else {(): int(size)} if size else {}
@@ -396,6 +426,19 @@ def made(terms: Mapping[Monomial, int]) -> AnySize:
         if len(kept) > (() in kept):
             return size
     return kept.get((), 0)
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
+    """Monomials of high degree first, the constant last."""
+    return -len(term[0]), "*".join(map(str, term[0]))
+
+
+def _text(terms: Mapping[Monomial, int]) -> str:
+    texts = []
+    for monomial, factor in terms.items():
+        atoms = "*".join(map(str, monomial))
+        texts.append(str(factor) if not monomial else atoms if factor == 1 else f"{factor}*{atoms}")
+    return " + ".join(texts).replace("+ -", "- ")
 
 
 def inner(atom: Quotient | AtLeastOne | AtMost) -> Size:

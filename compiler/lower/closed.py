@@ -14,7 +14,8 @@ from typing import Any, cast
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.graph.sizes import Size, attribute_at, evaluate
+from staticgraph.compiler.graph.open_sizes import attribute_at
+from staticgraph.compiler.graph.sizes import Size, evaluate
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Reduce, transform
 from staticgraph.compiler.kernel.form import Copies, Unproven
 from staticgraph.compiler.kernel.indices.in_bounds import in_bounds

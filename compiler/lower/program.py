@@ -15,9 +15,10 @@ import numpy as np
 
 from staticgraph.compiler.fusion.group import is_collective
 from staticgraph.compiler.graph.function import Node, Value
+from staticgraph.compiler.graph.open_sizes import attribute_at
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, attribute_at, evaluate
+from staticgraph.compiler.graph.sizes import AnySize, evaluate
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded

@@ -9,8 +9,9 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.capture.guards import Answers
 from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.graph.open_sizes import attribute_at
 from staticgraph.compiler.graph.size_contexts import Undecided, answering
-from staticgraph.compiler.graph.sizes import attribute_at, symbol
+from staticgraph.compiler.graph.sizes import symbol
 from tests.everywhere import check_everywhere
 
 ROWS = (2, 5, 1, 3, 4, 7, 0, 64)

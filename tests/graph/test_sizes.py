@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from staticgraph.compiler.graph.open_sizes import function_of, of_data, replaced, summed_up, symbols, to_data
+from staticgraph.compiler.graph.open_sizes import (
+    function_of,
+    of_data,
+    replaced,
+    summed_up,
+    symbols,
+    to_data,
+    total,
+)
 from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import (
     MOST,
@@ -19,7 +27,6 @@ from staticgraph.compiler.graph.sizes import (
     positive,
     same,
     symbol,
-    total,
 )
 
 B, T = symbol("B"), symbol("T")

@@ -11,7 +11,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.step import SHORT, Needs, NeedsFeeds, NeedsStage
 from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk, no_inputs
-from staticgraph.compiler.graph.builder import of_sizes, plain
+from staticgraph.compiler.graph.builder import plain
 from staticgraph.compiler.graph.function import Node, Value, toposort
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning, ops
 from staticgraph.compiler.graph.sizes import AnySize
@@ -62,6 +62,8 @@ def _answer(value: Value) -> np.ndarray | None:
         inputs = [found.get(v, v.known) for v in node.inputs]
         known = [each for each in inputs if each is not None]
         if len(known) == len(inputs):
+            from staticgraph.compiler.graph.size_algebra.integer_ops import of_sizes  # few graphs need it
+
             (result,) = node.outputs
             made = of_sizes(node.op, known, node.attrs, result.dtype)
             if made is not None:
