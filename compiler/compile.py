@@ -104,7 +104,7 @@ def optimize(
     without: Container[str] = (),
     trace: Trace | None = None,
 ) -> Fusion:
-    """The Function after all passes, but for those in `without`, partitioned into kernels."""
+    """Apply all passes to a Function, but for those in `without`, and partition it into kernels."""
     with observing(*observers):
         passes = PIPELINE if not without and trace is None else pipeline(without, trace)
         return fuse(passes(function), without)
@@ -122,34 +122,41 @@ def compile(
     trace: Trace | None = None,
     told: Callable[[int, int], None] = lambda number, total: None,
 ) -> Compiled:
-    """The program and code of `step` for a processor. `written` gets each function at once.
+    """Compile a captured step for a processor: passes, fusion, lowering, code.
 
-    What is in `kept` is not generated again. If the step would need more than `memory_limit` bytes, values
-    are computed again rather than stored. ResourceExhaustedError if that is not enough. With open sizes it is
-    not known yet what the step needs. `may_interpret`: a
-    step that only sets variables may be left to NumPy, which is sooner done. `without`: names of passes that
-    are left out. `trace` is told of each rule that is applied, `told` that kernel `number` of `total` begins.
+    Args:
+        step: The step, as `capture` makes it.
+        target: The processor.
+        observers: Are shown what each stage makes.
+        written: Called with each native function as soon as its text is there.
+        memory_limit: The most bytes that a run may need; None for any number. Values are rematerialised to
+            stay below. What a step with open sizes needs is not known yet.
+        kept: A cache of kernels that need not be generated again.
+        may_interpret: If a small step that only sets variables is left to NumPy, which is sooner done.
+        without: Names of passes to leave out.
+        trace: Called for each rewrite rule that is applied.
+        told: Called with the number of a kernel and of all kernels, when its code is begun.
+
+    Returns:
+        The step with its program and the text of its functions.
+
+    Raises:
+        ResourceExhaustedError: If a run needs more memory than `memory_limit` or the address space has.
     """
     with collector_paused(), observing(*observers):
         kernels = KernelCodes(target, written, kept, told, shares="size_classes" not in without)
         coded = partial(_coded, step, target=target, kernels=kernels)
         if may_interpret and step.only_sets:
-            from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
+            from staticgraph.compiler.lower.interpret_initializers import by_meaning, is_small
 
-            if runs_once(step):
+            if is_small(step.function):
                 program = by_meaning(step.function, step.checked)
                 report("interpret_initializers", step.function, program)
                 return coded(Fusion(step.function, ()), program)
         fusion = optimize(step.function, (), without, trace)
         fused = partial(fuse, without=without)
         lowered = partial(
-            lower,
-            fusion,
-            step.fetches,
-            step.updates,
-            fuse=fused,
-            kernels=kernels,
-            checked=step.checked,
+            lower, fusion, step.fetches, step.updates, fuse=fused, kernels=kernels, checked=step.checked
         )
         made = coded(fusion, lowered())
         if memory_limit is None:
@@ -164,8 +171,14 @@ def compile(
 
 
 def timed(compiled: Compiled, clock: Clock) -> tuple[Written, TimeTable]:
-    """The code of a compiled step once more, so that it takes the time, and what the entries of its table of
-    times are for. The kernels are the same.
+    """Write the function of a compiled step once more, with clocks around each part. Kernels are the same.
+
+    Args:
+        compiled: The step.
+        clock: The clock of the system that it is for.
+
+    Returns:
+        The code, and what each entry of its table of times is for.
     """
     codes = {id(instruction): code for instruction, code, _ in walk(compiled.program, compiled.written)}
 

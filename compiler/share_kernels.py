@@ -16,8 +16,9 @@ from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.generate import adds_in_chunks
 from staticgraph.compiler.graph.open_sizes import replaced
+from staticgraph.compiler.graph.size_atoms import Atom
 from staticgraph.compiler.graph.size_contexts import Undecided
-from staticgraph.compiler.graph.sizes import MANY, AnySize, Atom, estimate
+from staticgraph.compiler.graph.sizes import MANY, AnySize, estimate
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.lower.kernel_dedup import FEW
 from staticgraph.compiler.lower.program import Loops

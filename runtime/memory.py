@@ -95,6 +95,7 @@ def _malloc_trim() -> Any:
 
 LARGE = 64 * 1024  # bytes: below, a new array costs less than the look for an old one
 KEPT = 2  # blocks per result: a loop that holds on to the last result needs two
+_WORDS = KEPT * len(Block)
 
 
 class BufferPool:
@@ -104,7 +105,7 @@ class BufferPool:
 
     def __init__(self) -> None:
         self._blocks: list[np.ndarray] = []
-        self.words = (ctypes.c_int64 * (KEPT * len(Block)))()
+        self.words = (ctypes.c_int64 * _WORDS)()
 
     def array(self, type: TensorType) -> np.ndarray:
         """An uninitialised aligned array for a value of this type, as compiled code holds it."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes, Specializer, open_shapes
 from staticgraph.compiler.capture.step import SHORT, Needs, NeedsFeeds, NeedsStage, NeedsTypes, Step
-from staticgraph.compiler.graph.checks.result_types import addressable
+from staticgraph.compiler.graph.checks.result_types import addressable, has_addresses
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -165,6 +165,8 @@ class OpenRun:
             values = each.shapes.values(self.rows) if each.alike(self) else None
             if values is not None and addressable(each.blocks, values):
                 program = each.bind(values, self.signature.statics, capture)
+                if not all(map(has_addresses, program.prepared.program.results)):
+                    capture()  # raises what the type rule says of such a shape
                 if each.last and state_types(each.last[0]) == state_types(program):
                     program.version = each.last[0].version  # it fits the same variables
                 each.last[:] = [program]

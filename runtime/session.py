@@ -430,11 +430,23 @@ class Session(PartialRuns):
         return [*listed_devices()]
 
     def close(self) -> None:
-        """Free the programs and the values of variables. The session cannot run any more."""
-        self.variables.close()
+        """Free the programs and the values of variables. The session cannot run any more.
+
+        A run of another thread that goes on is stopped, with a CancelledError there.
+        """
+        self.variables.close(self._cancel)
         for cache in (self._runs, self._calls, self._known):
             if cache is not None:
                 cache.clear()
+
+    def _cancel(self) -> None:
+        """Stop the programs that run."""
+        programs = [program for run in [*self._runs.values()] for program in run.programs.known]
+        if "_compiler_and_log" in vars(self):  # else nothing was compiled
+            programs += [p for ref in self._compiler.programs.keyrefs() if (p := ref()) is not None]
+        for program in programs:
+            if (watch := getattr(program, "watch", None)) is not None:  # of a processor
+                watch.cancel()
 
     def as_default(self) -> _Default:
         """Context in which `tensor.eval()` and `op.run()` use this session. It does not close the session."""

@@ -69,6 +69,7 @@ from staticgraph.arrays.creation import (
 )
 from staticgraph.arrays.indexed_slices import (
     IndexedSlices as IndexedSlices,
+    convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices,
 )
 from staticgraph.arrays.indexing import (
     batch_gather as batch_gather,
@@ -166,6 +167,11 @@ from staticgraph.building.script_ops import (
     py_func as py_func,
     py_function as py_function,
 )
+from staticgraph.building.sizes import (
+    dimension_at_index as dimension_at_index,
+    dimension_value as dimension_value,
+    get_static_value as get_static_value,
+)
 from staticgraph.compiler.graph import (
     errors as errors,
 )
@@ -202,6 +208,9 @@ from staticgraph.compiler.graph.tensor import (
     Operation as Operation,
     Tensor as Tensor,
 )
+from staticgraph.control_flow.assertions import (
+    Assert as Assert,
+)
 from staticgraph.control_flow.branches import (
     case as case,
     cond as cond,
@@ -218,9 +227,6 @@ from staticgraph.control_flow.loops import (
 )
 from staticgraph.control_flow.tensor_array import (
     TensorArray as TensorArray,
-)
-from staticgraph.debugging.assertions import (
-    Assert as Assert,
 )
 from staticgraph.debugging.comparisons import (
     assert_equal as assert_equal,
@@ -252,23 +258,17 @@ from staticgraph.debugging.shapes import (
     assert_scalar as assert_scalar,
     assert_shapes as assert_shapes,
 )
-from staticgraph.debugging.tensor_queries import (
-    convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices,
-    dimension_at_index as dimension_at_index,
-    dimension_value as dimension_value,
-    get_static_value as get_static_value,
-    grad_pass_through as grad_pass_through,
-    is_numeric_tensor as is_numeric_tensor,
-    is_tensor as is_tensor,
-)
 from staticgraph.debugging.types import (
     assert_integer as assert_integer,
     assert_proper_iterable as assert_proper_iterable,
     assert_same_float_dtype as assert_same_float_dtype,
     assert_type as assert_type,
+    is_numeric_tensor as is_numeric_tensor,
+    is_tensor as is_tensor,
 )
 from staticgraph.differentiation.custom_gradient import (
     custom_gradient as custom_gradient,
+    grad_pass_through as grad_pass_through,
 )
 from staticgraph.differentiation.gradient_registry import (
     NoGradient as NoGradient,
@@ -318,8 +318,6 @@ from staticgraph.linear_algebra.linalg import (
     cholesky as cholesky,
     cholesky_solve as cholesky_solve,
     cross as cross,
-    einsum as einsum,
-    matmul as matmul,
     det as _matrix_determinant,
     inv as _matrix_inverse,
     solve as _matrix_solve,
@@ -331,7 +329,6 @@ from staticgraph.linear_algebra.linalg import (
     eigh as _self_adjoint_eig,
     eigvalsh as _self_adjoint_eigvals,
     svd as svd,
-    tensordot as tensordot,
     trace as trace,
 )
 from staticgraph.mathematics.clip import (
@@ -432,6 +429,11 @@ from staticgraph.mathematics.math_ops import (
     xdivy as xdivy,
     xlogy as xlogy,
     zeta as zeta,
+)
+from staticgraph.mathematics.products import (
+    einsum as einsum,
+    matmul as matmul,
+    tensordot as tensordot,
 )
 from staticgraph.mathematics.reductions import (
     count_nonzero as count_nonzero,

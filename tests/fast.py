@@ -115,10 +115,10 @@ SLOW: dict[str, str] = {
         "test_a_process_that_does_not_answer_is_waited_for_so_long "
         "test_a_process_that_computes_is_waited_for "
         "test_a_monitored_session_ends_with_the_process_that_others_wait_for "
-        "test_the_launcher_names_the_process_that_was_killed_and_training_goes_on "
         "test_a_process_that_is_killed_ends_the_run "
         "test_mpi_is_not_installed"
     ),
+    "processes/test_first_end.py": "test_the_launcher_names_the_process_that_ended_first",
     "processes/test_horovod.py": "test_a_script_with_a_monitored_session",
     "processes/test_mirrored.py": "test_numbers_are_those_of_tensorflow",
     "processes/test_optimizer.py": (

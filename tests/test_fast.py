@@ -18,6 +18,9 @@ ATTENTION = "gpu/test_attention.py::test_attention_is_one_function"
 
 # Folders that no file of tests names, because they work for another one: a fast test that goes through each.
 REACHED = {
+    "staticgraph.compiler.capture.rules": (
+        "capture/test_size_arithmetic.py::test_one_program_serves_all_sizes"
+    ),
     "staticgraph.compiler.codegen.cuda.attention": ATTENTION,
     "staticgraph.compiler.codegen.cuda.products": SCHEDULES,
     "staticgraph.compiler.codegen.cuda.rows": "gpu/test_rows.py::test_every_combiner_and_dtype",

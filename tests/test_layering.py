@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -33,7 +34,7 @@ LAYERS = {
     "compiler.passes": "compiler.graph compiler.ops compiler.rewrite compiler.rules",
     "compiler.capture": "compiler.graph compiler.ops compiler.autodiff compiler.passes",
     "compiler.fusion": "compiler.graph compiler.kernel compiler.ops",
-    "compiler.lower": "compiler.graph compiler.kernel compiler.ops compiler.capture.step compiler.fusion",
+    "compiler.lower": "compiler.graph compiler.kernel compiler.ops compiler.fusion",
     "compiler.codegen": "compiler.graph.dtypes compiler.kernel",
     "compiler.emit_region": "compiler.kernel compiler.lower compiler.codegen",
     "compiler.emit_step": "compiler.emit_region compiler.kernel compiler.lower compiler.codegen",
@@ -56,6 +57,7 @@ FOR_ALL = (
     "compiler.stages",
     "compiler.machine",
     "compiler.graph.sizes",
+    "compiler.graph.size_atoms",
     "compiler.graph.open_sizes",
     "compiler.graph.size_contexts",
 )
@@ -112,6 +114,8 @@ ABOVE_CORE = {
 }
 # Namespaces that only list names of all rooms: for type checkers, and in tables by which they are imported.
 NAMESPACES = {"staticgraph", "staticgraph.distribute", "staticgraph.train"}
+# Rooms of each package, from one that no other imports down to one that imports no other, at most.
+LONGEST = {"staticgraph": 10, "runtime": 17, "compiler": 10}
 NO_CODE = "nothing turns data into code"
 # Files that import by name, and only names in tables of ours.
 BY_NAME = {"compiler/support/lazy_names.py", "staticgraph/namespaces/public_paths.py"}
@@ -170,6 +174,7 @@ def dotted(function: ast.AST) -> str:
     return function.id if isinstance(function, ast.Name) else ""
 
 
+@cache
 def imports(root: Path) -> tuple[list[Import], list[str]]:
     """All imports of the three packages, and complaints about those that no table could allow."""
     files = sources(root)
@@ -273,7 +278,8 @@ def _cycles(edges: set[tuple[str, str]]) -> list[str]:
 
 def complaints(root: Path) -> list[str]:
     """Everything that is wrong with the imports below `root`."""
-    uses, wrong = imports(root)
+    uses, found = imports(root)
+    wrong = [*found]
     ours = [use for use in uses if use.target.split(".")[0] in PACKAGES]
     others = [use for use in uses if use.target.split(".")[0] not in PACKAGES]
     wrong += [complaint for use in ours if (complaint := wrong_layer(use))]
@@ -302,6 +308,19 @@ def test_the_table_itself_has_no_cycle():
 def test_every_part_of_the_compiler_has_a_layer():
     parts = {part_of(name) for name in sources(ROOT) if name.startswith("compiler.")}
     assert parts <= LAYERS.keys()
+
+
+def test_chains_of_rooms_are_no_longer_than_they_need_be():
+    """A reader goes down such a chain. One import of a small helper may make all that is above it longer."""
+    uses = [use for use in imports(ROOT)[0] if use.module not in NAMESPACES]
+    for package, most in LONGEST.items():
+        rooms = [
+            [".".join(name.split(".")[:2]) for name in (use.module, use.target)]
+            for use in uses
+            if covers(package, use.module) and covers(package, use.target)
+        ]
+        chain = nx.dag_longest_path(nx.DiGraph((a, b) for a, b in rooms if a != b and b != package))
+        assert len(chain) <= most, " -> ".join(chain)
 
 
 GOOD = {

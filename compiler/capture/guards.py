@@ -18,8 +18,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from staticgraph.compiler.graph.open_sizes import linear, of_data, replaced, symbols, to_data
+from staticgraph.compiler.graph.size_atoms import Quotient
 from staticgraph.compiler.graph.size_contexts import Undecided, answering, current_answer
-from staticgraph.compiler.graph.sizes import MOST, AnySize, Quotient, Size, bounds, evaluate, same, symbol
+from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, bounds, evaluate, same, symbol
 from staticgraph.compiler.support.dataclass import dataclass
 
 Made = TypeVar("Made")

@@ -21,7 +21,6 @@ from dataclasses import replace
 import numpy as np
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.capture.rules.operations import DECISIONS
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_
@@ -129,9 +128,9 @@ def _decides(function: Function) -> bool:
 
 
 def _decided_by(node: Node) -> Value | None:
-    if node.op.name not in DECISIONS:
+    if node.op.decides_by is None:
         return None
-    value = node.inputs[DECISIONS[node.op.name]]
+    value = node.inputs[node.op.decides_by]
     return value if value.dtype.is_floating and value.constant is None else None
 
 
@@ -141,7 +140,7 @@ def _with_decisions(function: Function, build: Builder) -> tuple[tuple[Value, ..
 
     def rebuild(node: Node, inputs: tuple[Value, ...]) -> Sequence[Value]:
         if _decided_by(node) is not None:
-            sound.append(_sound(inputs[DECISIONS[node.op.name]], only_nan=True))
+            sound.append(_sound(inputs[node.op.decides_by or 0], only_nan=True))
         if any(map(_decides, functions(node.attrs))):
             *outputs, flag = (_loop if node.op.name == "loop" else _branch)(node, inputs, build)
             sound.append(flag)

@@ -43,13 +43,15 @@ def cheap_nodes(function: Function) -> frozenset[Node]:
     It is made of few instructions, those of nodes that are cheap themselves included, from one large value.
     """
     efforts: dict[Value, tuple[float, Collection[Value]]] = {}  # instructions, and the large values they read
+    elements = _Elements()
     for node in function.nodes:
         if node.op.element is None or reduces(formula := template(node)):
             continue
         value = node.outputs[0]
         effort, large = cost(formula), frozenset[Value]()
         for read in node.inputs:
-            if _is_large(read, value):
+            # A read that takes about as long as one of the result: elements repeat little.
+            if 8 * elements[read] > elements[value]:
                 before, values = efforts.get(read, (0, (read,)))
                 effort, large = effort + before, large.union(values)
         if effort <= KEPT_IN_ROW and len(large) <= 1:
@@ -57,10 +59,13 @@ def cheap_nodes(function: Function) -> frozenset[Node]:
     return frozenset([value.node for value in efforts])
 
 
-def _is_large(value: Value, beside: Value) -> bool:
-    """Return True if reading `value` takes about as long as reading `beside`: its elements repeat little."""
-    size = value.size
-    return several(size) and 8 * estimate(size) > estimate(beside.size)
+class _Elements(dict[Value, int]):
+    """About how many elements each value has; 0 for a single one."""
+
+    def __missing__(self, value: Value) -> int:
+        size = value.size
+        found = self[value] = estimate(size) if several(size) else 0
+        return found
 
 
 def work(at: Position, domain: tuple[Index, ...]) -> int:

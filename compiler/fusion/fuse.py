@@ -235,8 +235,13 @@ def _user_of_pieces(node: Node, wanted: dict[Group, dict[Demand, None]]) -> Grou
 
 
 def _demand_pieces(node: Node, group: Group, demands: Demands) -> None:
-    for number, (piece, formula) in enumerate(pieces(node)):
-        at = tuple(Index(f"p{number}_{d}", n) for d, n in enumerate(piece.shape))
+    """Note what the pieces of an assembly read. Those of one shape share loops, and what they read there."""
+    places: dict[tuple[int, ...], Position] = {}
+    for piece, formula in pieces(node):
+        at = places.get(piece.shape)
+        if at is None:
+            number = len(places)
+            at = places[piece.shape] = tuple([Index(f"p{number}_{d}", n) for d, n in enumerate(piece.shape)])
         _demand(node, group, formula, at, False, demands)
 
 

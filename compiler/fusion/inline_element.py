@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
-from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
+from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import Kind, OpDef
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.size_contexts import Answer, Undecided, answering, current_answer
-from staticgraph.compiler.graph.sizes import estimate, is_open, same
+from staticgraph.compiler.graph.sizes import AnySize, estimate, is_open, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.indices.affine import affine
 from staticgraph.compiler.kernel.indices.index import simplify_index
@@ -62,10 +62,14 @@ def template(node: Node) -> Template:
     if found is None:
         inputs, attrs = tuple([v.type for v in node.inputs]), tuple(node.attrs.items())
         output = node.outputs[0].type
+        answers = None
         if node.op.kind is Kind.ELEMENTWISE:  # of whatever size: layers have one formula
-            inputs, output = tuple(map(_of_any_size, inputs)), _of_any_size(output)
+            inputs = tuple([_of_any_size(t.dtype, t.static_shape) for t in inputs])
+            output = _of_any_size(output.dtype, output.static_shape)
+        else:
+            answers = _answers(*inputs, output)
         try:
-            found = node.formula = _template(node.op, inputs, output, attrs, _answers(*inputs, output))
+            found = node.formula = _template(node.op, inputs, output, attrs, answers)
         except Undecided as undecided:
             undecided.asked_by = undecided.asked_by or ((node.op.name, node.where),)
             raise
@@ -74,11 +78,9 @@ def template(node: Node) -> Template:
 
 
 @lru_cache(TEMPLATE_LIMIT)
-def _of_any_size(type: TensorType) -> TensorType:
-    """A type with the axes of size one of another one. Which other sizes there are is of no account."""
-    return TensorType(
-        type.dtype, tuple([1 if n.__class__ is int and n == 1 else 2 for n in type.static_shape])
-    )
+def _of_any_size(dtype: DType, shape: tuple[AnySize, ...]) -> TensorType:
+    """A type with the axes of size one of a shape. Which other sizes there are is of no account."""
+    return TensorType(dtype, tuple([1 if n.__class__ is int and n == 1 else 2 for n in shape]))
 
 
 def _answers(*types: TensorType) -> Answer | None:

@@ -1,9 +1,10 @@
-"""The builder of Functions: interns nodes, folds constants, and turns Python values into constants."""
+"""The builder of Functions: interns nodes, folds constants and open sizes, makes constants of values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
@@ -17,7 +18,7 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.size_contexts import Undecided, current_answer, listening
-from staticgraph.compiler.graph.sizes import has_sizes, is_open
+from staticgraph.compiler.graph.sizes import AnySize, bounds, has_sizes, is_open, terms_of
 
 
 class _Typed(Protocol):
@@ -31,6 +32,8 @@ T = TypeVar("T", bound=_Typed)
 FOLD_LIMIT = 1 << 16
 FOLDED_LIMIT = 1 << 26  # bytes of all constants that a Function's builder computes
 SOURCE_LIMIT = 1 << 10  # for what is computed from positions alone: shapes and axes are made of such tensors
+_MOST_DEGREE = 6  # of a product of sizes: one of more is a power
+_ROOM = 7  # bits that a factor of a size leaves for the size: numbers with larger factors wrap around
 
 
 def may_fold(op: OpDef, result: TensorType, limit: int) -> bool:
@@ -198,8 +201,6 @@ class Builder:
         """Compute with open sizes, as far as the result consists of sizes too."""
         if not type.dtype.is_integer:
             return None
-        from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs compute with sizes
-
         try:
             made = of_sizes(op, values, attrs, type.dtype)
         except Undecided:
@@ -371,3 +372,58 @@ def number(value: Value) -> float | None:
 def _has_zeros_of_both_signs(zeros: np.ndarray) -> bool:
     negative = np.signbit(zeros)
     return bool(negative.any() and not negative.all())
+
+
+def of_sizes(op: OpDef, values: Sequence[np.ndarray], attrs: Mapping[str, Any], dtype: DType) -> Any:
+    """Return what an op makes of arrays, some of which are of open sizes.
+
+    An array of open sizes is an array of objects. Sums, products and comparisons of such arrays are NumPy's.
+    A quotient, for example, is not: the reference of `floor_div` asks for the kind of its numbers, so the op
+    has a meaning `of_sizes` besides.
+
+        n = shape(x)[0]
+        halves = reshape(x[: n // 2 * 2], [n // 2, 2, 4])
+
+    Args:
+        op: An op that has a reference, and whose result consists of whole numbers or truth values.
+        values: Its inputs. An array of open sizes has the dtype object.
+        attrs: Its attributes.
+        dtype: The dtype of its result.
+
+    Returns:
+        The result, or None if it does not consist of sizes, or may wrap around.
+
+    Raises:
+        Undecided: A comparison has no answer.
+    """
+    assert op.reference is not None
+    if not any(value.dtype == object for value in values):
+        return op.reference(*values, **attrs)
+    try:
+        if op.of_sizes is None:
+            made = op.reference(*values, **attrs)
+        else:
+            made = np.frompyfunc(partial(op.of_sizes, **attrs), len(values), 1)(*values)
+    except (TypeError, ValueError):  # NumPy cannot do this with objects
+        return None
+    if dtype.is_integer and any(_wraps(size, dtype) for size in np.ravel(made).tolist()):
+        return None
+    return made
+
+
+def _wraps(size: AnySize, dtype: DType) -> bool:
+    """Return True if numbers of a dtype may wrap around where a size is exact.
+
+    Numbers such as `n * 1103515245 + 12345` of int32, and those of less than 32 bits, are taken for no sizes.
+    `n * 64` is a size if it fits for the sizes at hand, which is a guard then. Raises Undecided if there are
+    none.
+    """
+    least, most = bounds(size)
+    if dtype.min <= least and most <= dtype.max:
+        return False
+    if dtype.size < 4 or (least < 0 and dtype.min == 0):
+        return True
+    most_factor = int(dtype.max) >> _ROOM
+    if any(abs(f) > most_factor or len(m) > _MOST_DEGREE for m, f in terms_of(size).items()):
+        return True
+    return not (size >= int(dtype.min) and size <= int(dtype.max))

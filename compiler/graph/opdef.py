@@ -39,9 +39,7 @@ class Effect(Enum):
     RANDOM = "random"  # a pure function of its seeds and of a counter that the session keeps
     SOURCE = "source"  # a placeholder or a variable: its value comes from outside
     READ = "read"  # the present value of a variable
-    WRITE = (
-        "write"  # new values for the variables that are the first inputs, as a pure function of all inputs
-    )
+    WRITE = "write"  # new values of the variables that are its first inputs, as a pure function of all
     HOST = "host"  # calls back into Python
     EFFECT = "effect"  # something that the user sees, in the order of construction
     EXCHANGE = "exchange"  # a collective: every process of the run gives and gets something
@@ -74,9 +72,7 @@ class Param:
     name: str
     role: Role
     default: Any = REQUIRED
-    var: str = (
-        "T"  # tensors with the same letter have the same dtype; a dtype's name fixes it, "*" leaves it open
-    )
+    var: str = "T"  # tensors of one letter have one dtype; a dtype's name fixes it, "*" leaves it open
     tf: str = ""  # TensorFlow's name of the input: constants made for it are called after it
     partial: bool = False  # operand: the type rule takes None if it is not known, or for entries that are not
     kind: str = "Any"  # attribute or operand: how its value is annotated
@@ -103,6 +99,9 @@ class OpDef:
     params: tuple[Param, ...]
     type: Callable[..., Any]  # (*types, **attrs) -> TensorType or tuple; raises RuleError through `require`
     reference: Callable[..., Any] | None  # the meaning, in NumPy: (*arrays, **attrs) -> array or tuple
+    # elementwise, if `reference` takes machine numbers alone: (*numbers, **attrs) -> number, for whole
+    # numbers of which some are open sizes. Raises TypeError if the result is no size.
+    of_sizes: Callable[..., Any] | None = None
     element: Callable[..., Any] | None = None  # (at, *views, **attrs) -> scalar expression
     body: Callable[..., Any] | None = None  # elementwise: the formula over scalars; reduction: the combiner
     pieces: Callable[..., Any] | None = None  # assembly: (*views, **attrs) -> pieces
@@ -117,6 +116,8 @@ class OpDef:
     # Operands whose values `grad` takes, if it needs ranks but no sizes: then it differentiates operations of
     # a user's graph, too. None if it needs all sizes.
     grad_takes: tuple[str, ...] | None = None
+    grad_any_rank: bool = False  # `grad` needs no ranks either
+    broadcasts: bool = False  # operands broadcast, although this is no elementwise op of several inputs
     inline: bool = False  # composite: a Function has what it is made of, although it has a formula of its own
     # If a derivative by the inputs exists: for all or none of them, or for those at these positions, which a
     # function makes of the number of inputs and the attributes. By nature there is none by the others.
@@ -124,6 +125,7 @@ class OpDef:
     # The positions of inputs by which a derivative exists that is not known here, True for all of them.
     no_gradient_known: bool | tuple[int, ...] = ()
     dtypes: dict[str, frozenset[DType]] = field(default_factory=dict)  # allowed dtypes by letter
+    decides_by: int | None = None  # the input whose numbers decide about the result, which has none of them
     effect: Effect = Effect.PURE
     variables: int = 1  # WRITE: how many it changes; there is a result for each, and a graph has the first
     # random: (types, shape of the first result, **attrs) -> how far a run advances the counter, if that is
@@ -136,9 +138,8 @@ class OpDef:
     strings: bool = False  # takes strings too, by its NumPy meaning: it only moves or compares elements
     commutes: bool = False
     primitive: str | None = None  # the scalar primitive that this op applies to every element
-    static: Callable[..., Any] | None = (
-        None  # (types, values, **attrs) -> value known though inputs are not, or None
-    )
+    # (types, values, **attrs) -> value known though inputs are not, or None
+    static: Callable[..., Any] | None = None
     samples: Any = None  # how tests draw valid inputs: ops/samples.py
     requires: Callable[..., Any] | None = None  # (*values, **attrs) -> truth values: ops/requirements.py
     violation: Callable[..., str] | None = None  # a requirement's: (*arrays, **attrs) -> what does not hold

@@ -10,12 +10,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from staticgraph.compiler.graph.size_atoms import AtLeastOne, AtMost, Atom, Quotient
 from staticgraph.compiler.graph.sizes import (
     AnySize,
-    AtLeastOne,
-    AtMost,
-    Atom,
-    Quotient,
     Size,
     at_most,
     inner,
@@ -44,16 +41,36 @@ def linear(size: AnySize) -> tuple[str, int, int] | None:
     return monomial[0], factor, size.terms.get((), 0)
 
 
+def summed_up(size: AnySize) -> AnySize:
+    """Return a size without sums over all remainders: (n0 + 1) // 2 and n0 // 2 are n0 together.
+
+    In general, n // s + (n + 1) // s + ... + (n + s - 1) // s is n (Hermite's identity). The last quotient of
+    such a family is replaced by what the others leave.
+    """
+    atoms = {atom for monomial in terms_of(size) for atom in monomial if isinstance(atom, Quotient)}
+    known: dict[Atom, AnySize] = {}
+    for last in atoms:
+        first = last.dividend - (last.divisor - 1)
+        family = [
+            each for r in range(last.divisor - 1) if (each := Quotient(first + r, last.divisor)) in atoms
+        ]
+        if len(family) == last.divisor - 1 and not known.keys() & {*family}:
+            known[last] = first - total(made({(each,): 1}) for each in family)
+    return replaced(size, {}, known) if known else size
+
+
 def replaced(size: AnySize, by: Mapping[str, AnySize], known: dict[Atom, AnySize] | None = None) -> AnySize:
     """Return a size with other sizes in place of symbols.
 
     `known` has what factors become, and is given those that are new.
     """
+    if not isinstance(size, Size):
+        return size
     known = {} if known is None else known
-    for atom in [atom for monomial in terms_of(size) for atom in monomial]:
+    for atom in [atom for monomial in size.terms for atom in monomial]:
         if atom not in known:
             known[atom] = _replaced(atom, by, known)
-    return total([math.prod(map(known.__getitem__, m), start=f) for m, f in terms_of(size).items()])
+    return total([math.prod(map(known.__getitem__, m), start=f) for m, f in size.terms.items()])
 
 
 def _replaced(atom: Atom, by: Mapping[str, AnySize], known: dict[Atom, AnySize]) -> AnySize:

@@ -18,64 +18,24 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from staticgraph.compiler.graph.size_atoms import (
+    AtLeastOne,
+    AtMost,
+    Atom,
+    Monomial,
+    Quotient,
+    canonical,
+    in_order,
+    product,
+    text_of,
+)
 from staticgraph.compiler.graph.size_contexts import Undecided, answered, answering, current_answer, name_of
 
 MOST = (1 << 31) - 1  # the greatest value of a symbol
 OPEN_TEXT = "open<"  # how the text of a size begins: generated code that holds it takes it for a number
 NOMINAL = 64  # the value of a symbol in estimates, which must not depend on the sizes that come first
 MANY = 1024  # its value in estimates of work that several threads may share
-
-
-class _NoSymbol:
-    """A factor of monomials that is no symbol, known by its text."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-    def __eq__(self, other: Any) -> bool:
-        return type(other) is type(self) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __str__(self) -> str:
-        return self.key
-
-
-class Quotient(_NoSymbol):
-    """A size divided by a number and rounded down, if that is no polynomial."""
-
-    __slots__ = ("dividend", "divisor")
-
-    def __init__(self, dividend: Size, divisor: int) -> None:
-        super().__init__(f"(({dividend!r}) // {divisor})")
-        self.dividend, self.divisor = dividend, divisor
-
-
-class AtLeastOne(_NoSymbol):
-    """A size, or 1 where that is less."""
-
-    __slots__ = ("size",)
-
-    def __init__(self, size: Size) -> None:
-        super().__init__(f"max({size!r}, 1)")
-        self.size = size
-
-
-class AtMost(_NoSymbol):
-    """A size, or a number where that is less."""
-
-    __slots__ = ("size", "most")
-
-    def __init__(self, size: Size, most: int) -> None:
-        super().__init__(f"min({size!r}, {most})")
-        self.size, self.most = size, most
-
-
-Atom = str | Quotient | AtLeastOne | AtMost  # the name of a symbol, or what is no polynomial
-Monomial = tuple[Atom, ...]
+_DOUBLED = 15  # how often it is doubled in the estimate of what would be zero or negative
 
 
 class Size:
@@ -84,17 +44,19 @@ class Size:
     Attributes:
         terms: The coefficient of each monomial, none of them 0, in a fixed order; the empty monomial is the
             constant.
+        key: The same of all sizes that are equal to it, such as `n - n // 2` and `(n + 1) // 2`.
     """
 
-    __slots__ = ("terms", "_hash", "_bounds", "_multiples", "_nominal")
+    __slots__ = ("terms", "key", "_hash", "_bounds", "_multiples", "_nominal")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        self.terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order) if len(terms) > 1 else terms)
+        self.terms: dict[Monomial, int] = in_order(terms)
+        self.key = canonical(self.terms)
         # Python has one hash for -1 and -2. Sizes of equal hashes are compared, which may be undecided.
         self._bounds: tuple[int, int] | None = None
         self._nominal: int | None = None
         self._multiples: dict[int, Any] = {}  # shapes and strides ask for the same ones all the time
-        self._hash = hash(tuple([(monomial, 2 * factor + 1) for monomial, factor in self.terms.items()]))
+        self._hash = hash(tuple([(monomial, 2 * factor + 1) for monomial, factor in self.key.items()]))
 
     # Arithmetic
 
@@ -131,7 +93,7 @@ class Size:
         terms: dict[Monomial, int] = {}
         for mine, factor in self.terms.items():
             for its, times in terms_of(other).items():
-                monomial = tuple(sorted((*mine, *its), key=str))
+                monomial = product(mine, its)
                 terms[monomial] = terms.get(monomial, 0) + factor * times
         return made(terms)
 
@@ -174,7 +136,7 @@ class Size:
             return True
         if not isinstance(other, (Size, int)):
             return False
-        if isinstance(other, Size) and self.terms == other.terms:
+        if isinstance(other, Size) and self.key == other.key:
             return True
         apart = self - other
         if isinstance(apart, int):
@@ -218,11 +180,7 @@ class Size:
         return name_of(self) or f"{OPEN_TEXT}{self!r}>"
 
     def __repr__(self) -> str:
-        texts = []
-        for monomial, factor in self.terms.items():
-            atoms = "*".join(map(str, monomial))
-            texts.append(str(factor) if not monomial else atoms if factor == 1 else f"{factor}*{atoms}")
-        return " + ".join(texts).replace("+ -", "- ")
+        return text_of(self.terms)
 
 
 # For type checkers no more is said: code computes with a size as with a number, and takes one for the other.
@@ -343,15 +301,20 @@ class _Same(dict[str, int]):
 
 
 def estimate(size: AnySize, symbol: int = NOMINAL) -> int:
-    """Return a size as a number for estimates of cost, in which every symbol is `symbol`."""
+    """Return a size as a number for estimates of cost, in which every symbol is `symbol`.
+
+    If it would not be positive, as n0 - 100, symbols are doubled until it is.
+    """
     if not isinstance(size, Size):
         known: int = size
         return known
-    if symbol != NOMINAL:
-        return evaluate(size, _Same(symbol))
-    if size._nominal is None:
-        size._nominal = evaluate(size, NOMINALS)
-    return size._nominal
+    if symbol == NOMINAL and size._nominal is not None:
+        return size._nominal
+    values = (evaluate(size, _Same(symbol << n)) for n in range(_DOUBLED))
+    value = next(values)
+    value = value if value > 0 else next((n for n in values if n > 0), value)
+    size._nominal = value if symbol == NOMINAL else size._nominal
+    return value
 
 
 NOMINALS = _Same(NOMINAL)  # the values of all symbols in estimates
@@ -360,7 +323,7 @@ NOMINALS = _Same(NOMINAL)  # the values of all symbols in estimates
 def same(a: AnySize, b: AnySize) -> bool:
     """Return True if two sizes are equal whatever the symbols are. False tells nothing of open sizes."""
     if isinstance(a, Size):
-        return isinstance(b, Size) and a.terms == b.terms  # no number is a polynomial with a symbol
+        return isinstance(b, Size) and a.key == b.key  # no number is a polynomial with a symbol
     return a is b or (isinstance(a, int) and isinstance(b, int) and a == b)  # another kind: itself alone
 
 
@@ -427,12 +390,12 @@ def terms_of(size: AnySize) -> Mapping[Monomial, int]:
 def made(terms: Mapping[Monomial, int]) -> AnySize:
     """Return the size of these terms, as a number if no symbol is left."""
     kept = {monomial: factor for monomial, factor in terms.items() if factor}
-    return Size(kept) if len(kept) > (() in kept) else kept.get((), 0)
-
-
-def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
-    """Monomials of high degree first, the constant last."""
-    return -len(term[0]), "*".join(map(str, term[0]))
+    if len(kept) > (() in kept):
+        size = Size(kept)
+        kept = size.key
+        if len(kept) > (() in kept):
+            return size
+    return kept.get((), 0)
 
 
 def inner(atom: Quotient | AtLeastOne | AtMost) -> Size:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.fusion.group import is_control
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.lower.program import ARGUMENTS, Constants, HostCall, Program, Ref, Require
@@ -16,11 +15,9 @@ LIMIT = 1 << 18  # computed elements: for more, machine code is sooner done, its
 GIVEN = ("constant", "parameter", "fill")  # these cost no more than the memory that they fill
 
 
-def runs_once(step: Step) -> bool:
-    """Return True if `step` only sets variables, independent of feeds and variables, and is small."""
-    if not step.only_sets:
-        return False
-    nodes = [node for node in step.function.nodes if node.op.name != "parameter"]
+def is_small(function: Function) -> bool:
+    """Return True if a function, which is done once, is sooner computed by NumPy than compiled."""
+    nodes = [node for node in function.nodes if node.op.name != "parameter"]
     computed = sum(v.size for node in nodes if node.op.name not in GIVEN for v in node.outputs)
     by_meaning = (node.op.meaning is not None and not is_control(node) for node in nodes)
     return computed <= LIMIT and all(by_meaning)

@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
+from staticgraph.compiler.graph.open_sizes import summed_up
 from staticgraph.compiler.graph.sizes import AnySize, is_open, same
 from staticgraph.compiler.kernel.expr import (
     Const,
@@ -215,7 +216,9 @@ class _Puller:
         numbers: dict[tuple[int, ...], int] = {}  # by shape
         covered = sum(math.prod(piece.shape) for piece, _ in pieces(assembled))
         size = assembled.outputs[0].size
-        if not same(covered, size):  # what no piece covers would be what lay there before
+        if not same(
+            summed_up(covered), summed_up(size)
+        ):  # what no piece covers would be what lay there before
             raise OutOfBoundsError(f"its parts have {covered} elements, and its result has {size}")
         for piece, formula in pieces(assembled):
             number = numbers.setdefault(piece.shape, len(numbers))

@@ -59,6 +59,7 @@ OPS_OF = {
     "elementwise.trigonometric": "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2",
     "fourier.open_lengths": "open_fft open_rfft open_irfft",
     "fourier.open_planes": "open_fft_planes",
+    "fourier.open_real_planes": "open_irfft_planes open_rfft_planes",
     "fourier.real_rows": "rfft_rows irfft_rows",
     "fourier.rows": "fft_columns",
     "fourier.stages": "fft_stage real_spectrum paired_spectrum",
@@ -142,6 +143,7 @@ OPS_OF = {
     "training.adam": "apply_adam apply_ada_max",
     "training.adaptive": "apply_adagrad apply_adadelta apply_rms_prop apply_centered_rms_prop",
     "training.descent": "apply_gradient_descent apply_momentum",
+    "training.elements": "moving_average scaled_descent",
     "training.leaders": "apply_adagrad_da apply_ftrl apply_ftrl_v2",
     "training.penalties": "apply_proximal_gradient_descent apply_proximal_adagrad",
     "training.rows": (

@@ -357,8 +357,8 @@ composite = _indexed(Kind.COMPOSITE, 0)
 def drawn(kind: Kind, **fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
     """A random op, computed as ops of `kind` are. Its function gets the op's random state before the tensors.
 
-    In the user's graph the op has no such input; the state
-    joins when the op is compiled, so `type` takes both.
+    In the user's graph the op has no such input. The state joins when the op is compiled, so `type` takes
+    both forms.
     """
     skip = {Kind.COMPOSITE: 1}.get(kind, 2)
     return _indexed(kind, skip)(**{"effect": Effect.RANDOM, "differentiable": False} | fields)

@@ -41,7 +41,7 @@ def _default_type(input: TensorType, shape: Any) -> TensorType:
 
 @structural(
     tf="PlaceholderWithDefault", type=_default_type, effect=Effect.SOURCE, numpy=lambda input, shape: input,
-    grad=lambda g, y, input, shape: (g,), grad_takes=(), strings=True,
+    grad=lambda g, y, input, shape: (g,), grad_takes=(), grad_any_rank=True, strings=True,
 )
 def placeholder_with_default(input: Any, *, shape: Any) -> Any:
     """A value that may be fed, and is `input` otherwise."""
@@ -59,7 +59,7 @@ def read_variable(input: Any) -> Any:
 
 @structural(
     tf="Identity", type=same_type, numpy=lambda input: input,
-    grad=lambda g, y, x: (g,), effect=Effect.READ, strings=True, grad_takes=(),
+    grad=lambda g, y, x: (g,), effect=Effect.READ, strings=True, grad_takes=(), grad_any_rank=True,
 )
 def read_value(input: Any) -> Any:
     """The value of a variable at the place of this op in the order of construction."""
@@ -84,6 +84,7 @@ def report_uninitialized(*variables: Any) -> Any:
 @structural(
     tf="Identity", type=same_type, numpy=lambda input: input,
     grad=lambda g, y, x: (g,), static=lambda types, values: values[0], strings=True, grad_takes=(),
+    grad_any_rank=True,
 )
 def identity(input: Any) -> Any:
     """The input."""
@@ -96,7 +97,7 @@ def stop_gradient(input: Any) -> Any:
 
 @structural(
     tf="StopGradient", type=same_type, numpy=lambda input: input,
-    grad=lambda g, y, x: (ops.vanishing(g),), grad_takes=(),
+    grad=lambda g, y, x: (ops.vanishing(g),), grad_takes=(), grad_any_rank=True,
 )
 def stationary(input: Any) -> Any:
     """The input, where the user of the result does not change with it to first order: a mean in a variance.
@@ -107,7 +108,7 @@ def stationary(input: Any) -> Any:
 
 @composite(
     tf="ZerosLike", type=same_type, numpy=np.zeros_like, samples=None,
-    grad=lambda g, y, x: (g,), grad_takes=(),
+    grad=lambda g, y, x: (g,), grad_takes=(), grad_any_rank=True,
 )
 def vanishing(input: Any) -> Any:
     """Zeros, for an input that is known to be zero; the input may have derivatives that are not."""

@@ -174,7 +174,7 @@ def _function(
         for place in range(len(shapes.rows[row]))
     ]
     called = _called(function.programs[0].shapes, axes)
-    outputs = [(names.new(n), program.results[fetch]) for n, fetch in function.outputs.items()]
+    outputs = [(name := names.new(n), _result(function, f, name)) for n, f in function.outputs.items()]
     typed = zip(labels, program.arguments, strict=False)
     inputs, results = (tuple(Array(n, _named(t, called)) for n, t in some) for some in (typed, outputs))
     arrays = [*inputs, *results]
@@ -195,6 +195,18 @@ def _function(
     opened = OpenEntryPoint(symbol, sizes_symbol, tuple(programs), tuple(read))
     conditions = tuple(_conditions(each.shapes, axes) for each in function.programs)
     return CFunction(function.name, inputs, results, sizes, opened, named, conditions, shapes.sized), 0
+
+
+def _result(function: CompiledFunction, fetch: int, label: str) -> TensorType:
+    """The type of a result, with a size of its own for an axis that some programs know and others do not."""
+    found, *others = (each.made.program.results[fetch] for each in function.programs)
+    shape = (
+        n if isinstance(n, Size) or all(same(n, o) for o in more) else symbol_of(f"{label}_{axis}")
+        for axis, (n, *more) in enumerate(
+            zip(found.static_shape, *(t.static_shape for t in others), strict=True)
+        )
+    )
+    return TensorType(found.dtype, tuple(shape))
 
 
 _Axes = Sequence[

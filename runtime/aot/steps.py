@@ -9,6 +9,7 @@ that depend on values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import count
 
 from staticgraph.compiler.capture.all_sizes import AllSizes, OpenMade, for_all_sizes
@@ -34,14 +35,14 @@ from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import Shape, TensorType, compatible
-from staticgraph.compiler.graph.sizes import Size, is_open, same, symbol
+from staticgraph.compiler.graph.sizes import Size, is_open, symbol
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files.loaded import LoadedFunction, LoadedGraph
 from staticgraph.runtime.reports.asked_sizes import asked
 
-_MOST_PROGRAMS = 4  # of one function, for sizes with other guards
+_MOST_PROGRAMS = 8  # of one function, for sizes with other guards
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,7 @@ class CompiledFunction:
     """One function of the file: its inputs in order, and for each output the fetch that it is.
 
     `shapes` are those of the inputs, and the contents of those whose values are sizes, with a symbol for each
-    open size. `programs` differ in the sizes that
-    they take.
+    open size. `programs` differ in the sizes that they take.
     """
 
     name: str
@@ -139,37 +139,9 @@ def _compiled(
     around = stages(fetches.tensors, fetches.targets, frozenset(taken))
     if hosts := (*around.leading, *around.trailing):
         raise _refuse(name, [(op.definition.name, op.name, op.where) for op in hosts], "is done in Python")
-
-    feeds = tuple(taken)
-
-    def make(open_shapes: OpenShapes) -> Compiled | NeedsFeeds:
-        types = {t: TensorType(t.dtype, s) for t, s in zip(feeds, open_shapes.shapes, strict=True)}
-        request = CaptureRequest(
-            graph,
-            fetches.tensors,
-            fetches.targets,
-            types,
-            variables,
-            open_shapes.contents_of(feeds),
-            checks=True,
-        )
-        match capture(request):
-            case Step() as step:
-                made = compile(step, target, may_interpret=False)
-            case NeedsFeeds() as needs:
-                return needs
-            case NeedsStage(tensors):
-                raise _decided_late(name, tensors)
-            case NeedsHost(op):
-                raise _refuse(name, [(op.definition.name, op.name, op.where)], "is done in Python")
-            case NeedsTypes() as needs:
-                raise AssertionError(needs)  # those of all variables are given
-        if calls := made.program.host_calls:
-            raise _refuse(name, [_described(call.node) for call in calls], "has no machine code")
-        return made
-
-    labels = tuple(taken.values())
+    labels, feeds = tuple(taken.values()), tuple(taken)
     outputs = {label: fetches.tensors.index(t) for label, t in function.outputs.items()}
+    make = partial(_program, name, fetches, feeds, variables, target)
     match for_all_sizes(start, feeds, make, _MOST_PROGRAMS):
         case AllSizes(sized, programs):
             return CompiledFunction(name, labels, outputs, sized, tuple(_of_one_interface(programs)))
@@ -179,22 +151,46 @@ def _compiled(
             raise _asked(name, labels, refusal.start, refusal.cause)
 
 
+def _program(
+    name: str,
+    fetches: Fetches,
+    feeds: Sequence[Tensor],
+    variables: Mapping[Operation, TensorType | None],
+    target: CpuTarget,
+    sizes: OpenShapes,
+) -> Compiled | NeedsFeeds:
+    """Compile a function for some sizes, open ones among them."""
+    types = {t: TensorType(t.dtype, s) for t, s in zip(feeds, sizes.shapes, strict=True)}
+    contents = sizes.contents_of(feeds)
+    request = CaptureRequest(
+        fetches.graph, fetches.tensors, fetches.targets, types, variables, contents, checks=True
+    )
+    match capture(request):
+        case Step() as step:
+            made = compile(step, target, may_interpret=False)
+        case NeedsFeeds() as needs:
+            return needs
+        case NeedsStage(tensors):
+            raise _decided_late(name, tensors)
+        case NeedsHost(op):
+            raise _refuse(name, [(op.definition.name, op.name, op.where)], "is done in Python")
+        case NeedsTypes() as needs:
+            raise AssertionError(needs)  # those of all variables are given
+    if calls := made.program.host_calls:
+        raise _refuse(name, [_described(call.node) for call in calls], "has no machine code")
+    return made
+
+
 def _of_one_interface(programs: Sequence[OpenMade[Compiled]]) -> list[OpenMade[Compiled]]:
-    """Return the programs whose results have the axes that the results of the first one have."""
+    """Return the programs whose results have as many axes as the results of the first one."""
 
-    def fetched(each: OpenMade[Compiled]) -> Sequence[TensorType]:
-        return each.made.program.results[: each.made.step.fetches]  # then come variables, and what is checked
+    def ranks(each: OpenMade[Compiled]) -> list[int]:
+        fetched = each.made.program.results[
+            : each.made.step.fetches
+        ]  # then come variables, and what is checked
+        return [len(t.static_shape) for t in fetched]
 
-    def alike(results: Sequence[TensorType]) -> bool:
-        pairs = zip(fetched(programs[0]), results, strict=True)
-        shapes = [(mine.static_shape, found.static_shape) for mine, found in pairs]
-        return all(
-            len(mine) == len(found)
-            and all(isinstance(m, Size) or same(m, n) for m, n in zip(mine, found, strict=True))
-            for mine, found in shapes
-        )
-
-    return [each for each in programs if alike(fetched(each))]
+    return [each for each in programs if ranks(each) == ranks(programs[0])]
 
 
 def _asked(function: str, labels: Sequence[str], shapes: OpenShapes, cause: Exception | None) -> Exception:

@@ -13,7 +13,7 @@ import numpy as np
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
-from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExhaustedError, misuse
+from staticgraph.compiler.graph.errors import DeadlineExceededError, OpError, ResourceExhaustedError, misuse
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Ref
@@ -28,7 +28,7 @@ from staticgraph.runtime.memory import (
     storage_dtype,
     to_storage,
 )
-from staticgraph.runtime.state.resources import remaining
+from staticgraph.runtime.state.resources import closed_meanwhile, remaining
 from staticgraph.runtime.state.variables import PendingWrites
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class CpuExecutable:
             else:
                 self.collectives.succeed()
         if stopped and stopped != UNSOUND:
-            raise _out_of_time()
+            raise self._stopped()
         return not stopped
 
     def step(
@@ -240,7 +240,14 @@ class CpuExecutable:
             program, table = self.prepared.program, ctypes.addressof(self.table)
             slots = enumerate(program.arguments, ARGUMENTS)
             self.checks.fail([_view(table, Ref(slot), type) for slot, type in slots])
-        raise _out_of_time()
+        raise self._stopped()
+
+    def _stopped(self) -> OpError:
+        """Return the error of a run that its watch has stopped."""
+        if self.watch is not None and self.watch.is_cancelled:
+            return closed_meanwhile()
+        text = "the time that the run was given is over; all variables are as they were before it"
+        return misuse(DeadlineExceededError, text)
 
     @property
     def calls(self) -> int:
@@ -289,11 +296,6 @@ def _watch() -> Watch:
     from staticgraph.runtime.cpu.watch import Watch  # only loops and long steps have one
 
     return Watch()
-
-
-def _out_of_time() -> DeadlineExceededError:
-    text = "the time that the run was given is over; all variables are as they were before it"
-    return misuse(DeadlineExceededError, text)
 
 
 def _does_not_fit(made: Compiled | LoadedProgram, values: Mapping[str, int]) -> ResourceExhaustedError:

@@ -16,7 +16,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, Monomial, Size, estimate, evaluate, is_open
+from staticgraph.compiler.graph.size_atoms import Monomial
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, evaluate, is_open
 from staticgraph.compiler.lower.program import ARENA, CONSTANTS, PRIVATE, SHARED
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import replace

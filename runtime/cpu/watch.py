@@ -1,7 +1,8 @@
-"""Interruption of a running step: by a signal such as Ctrl-C, or by the end of its time limit.
+"""Interruption of a running step: by a signal such as Ctrl-C, the end of its time limit, or its session's.
 
 Loops and long regions check the watch every few milliseconds. The watch lets Python run its signal handlers,
-and reads a flag that a timer sets. A step that was stopped has changed no variable.
+and reads a flag that a timer sets, or a thread that closes the session. A step that was stopped has changed
+no variable.
 """
 
 from __future__ import annotations
@@ -40,7 +41,12 @@ forks.in_child(_note_main_thread)
 
 
 class Watch:
-    """The words that compiled code looks at."""
+    """The words that compiled code looks at.
+
+    Attributes:
+        address: Where they are.
+        is_cancelled: True once the step is to run no more.
+    """
 
     def __init__(self) -> None:
         self._words = (ctypes.c_int64 * len(Word))()
@@ -52,10 +58,11 @@ class Watch:
         self.address = ctypes.addressof(self._words)
         self._lock = forks.brief(threading.RLock())
         self._limits: object = None  # whose time is running
+        self.is_cancelled = False
 
     @property
     def is_told(self) -> bool:
-        """Return True if the step is to stop since its time is over."""
+        """Return True if the step is to stop: its time is over, or it was cancelled."""
         return bool(self._words[Word.STOP])
 
     def time_into(self, address: int) -> None:
@@ -73,6 +80,12 @@ class Watch:
         run = _GUARDED(_library()[guarded.code().name])
         return lambda table: run(step, table, self.address)
 
+    def cancel(self) -> None:
+        """Stop the step, now and in every later run."""
+        with self._lock:
+            self.is_cancelled = True
+            self._words[Word.STOP] = 1
+
     @contextmanager
     def limit(self, seconds: float) -> Iterator[None]:
         """Context in which steps are stopped after this time."""
@@ -87,7 +100,7 @@ class Watch:
             timer.cancel()
             with self._lock:  # a timer that is late must not stop the next step
                 self._limits = None
-                self._words[Word.STOP] = 0
+                self._words[Word.STOP] = int(self.is_cancelled)
 
     def _stop(self, limits: object) -> None:
         with self._lock:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from staticgraph.compiler.codegen.native.dispatch_layout import State
@@ -105,8 +107,8 @@ class DeviceStore(VariableStore):
             if before != home.type:
                 self.state[State.VERSION] += 1
 
-    def close(self) -> None:
-        super().close()
+    def close(self, cancel: Callable[[], None] | None = None) -> None:
+        super().close(cancel)
         self.device.close()
         self._homes.clear()
         self.stale.clear()

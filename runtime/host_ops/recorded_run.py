@@ -109,7 +109,7 @@ class _Stage:
     def perform(self, values: Values, pending: PendingWrites) -> bool:
         """Run the stage. Return False if it needs something first that is not recorded."""
         given = [values[t] for t in self._feeds]
-        made = NotImplemented if pending.values or pending.advances or pending.states else self._path(*given)
+        made = NotImplemented if pending else self._path(*given)
         if made is NotImplemented:
             program = self._programs.ready(given)
             if isinstance(program, NeedsSegments):

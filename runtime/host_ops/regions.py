@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.control.control_flow import taken
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.state.resources import remaining
+from staticgraph.runtime.state.resources import Resources, remaining
 
 Value = Callable[[Tensor], np.ndarray]
 Run = Callable[[Sequence[np.ndarray]], Any]
@@ -28,15 +28,16 @@ Inner = Callable[[Fetches, tuple[Tensor, ...], Calls], Run]
 class Regions:
     """The regions of a run, each with a run of its own, which `inner` makes."""
 
-    def __init__(self, graph: Graph, inner: Inner) -> None:
-        self._graph = graph
+    def __init__(self, graph: Graph, resources: Resources, inner: Inner) -> None:
+        self._graph, self._resources = graph, resources
         self._inner = inner
         self._runs: dict[Region, tuple[tuple[Tensor, ...], Run]] = {}  # what each is fed, and how it runs
 
     def rounds(self, op: Operation, value: Value) -> tuple[np.ndarray, ...]:
         """Run the loop `op` with these values of its inputs. Return its results and, last, its trip count.
 
-        Raises DeadlineExceededError if the time limit of the run is over.
+        Raises DeadlineExceededError if the time limit of the run is over, CancelledError if the session was
+        closed.
         """
         cond, body = op.attrs["cond"], op.attrs["body"]
         carried = [value(t) for t in op.tensors[: len(body.params)]]
@@ -44,6 +45,7 @@ class Regions:
         while self._results(cond, carried, value)[0]:
             carried = self._results(body, carried, value)
             count += 1
+            self._resources.check_open()
             if remaining() == 0:
                 text = "the time that the run was given is over"
                 raise DeadlineExceededError(layout(text, op.where), op)

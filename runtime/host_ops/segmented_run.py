@@ -57,7 +57,7 @@ class SegmentedRun:
         self._fed = frozenset(whole.feeds)
         self._store = whole.store
         self._region = whole.calls.region
-        self._regions = Regions(whole.graph, inner)
+        self._regions = Regions(whole.graph, whole.store.resources, inner)
         compiler = whole.compiler
         # A guard against NaN looks at what host ops take, and would look behind results that are padded.
         self._pads = compiler.backend.pads and not compiler.settings.check_nan
@@ -137,8 +137,8 @@ class SegmentedRun:
         return self._fetches.assemble([value[()] for value in fetched])
 
     def _finish(self, main: _Stage, turn: HostRunState) -> dict[Tensor, np.ndarray]:
-        """Run the main stage: the values of its tensors. Machine code does if nothing can fail after it."""
-        if main.is_empty or self._stages.trailing or turn.changes.values or self._repeats:
+        """Run the main stage: the values of its tensors. Machine code commits it if nothing else is to be."""
+        if main.is_empty or self._stages.trailing or turn.changes or self._repeats:
             return self._compute(main, turn)
         programs, given, program = self._prepared(main, turn)
         fast_path = self._fast_paths.get(programs)

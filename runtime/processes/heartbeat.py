@@ -123,10 +123,11 @@ class Heartbeat:
                 news = json.loads(data[len(word) :])
             except (ValueError, RecursionError):  # damaged on its way
                 continue
-            if "ask" in news:
-                self._send(self._life(), news["ask"])
-            else:
-                self._hear(news)
+            match news:
+                case {"ask": int(rank)}:
+                    self._send(self._life(), rank)
+                case _ if _is_life(news):
+                    self._hear(news)
 
     def _life(self) -> dict[str, Any]:
         at = line_of_thread(threading.main_thread().ident or 0)
@@ -158,6 +159,17 @@ class Heartbeat:
             self._socket.sendto(word.encode() + json.dumps(news).encode(), (host, port))
         except OSError:  # no way to it: it is as if it did not answer
             return
+
+
+# What a process tells of itself.
+_LIFE = {"rank": int, "spent": (int, float), "waits": str, "step": str, "run": int, "at": str}
+
+
+def _is_life(news: Any) -> bool:
+    """Return True if a message is what another process tells of itself."""
+    if not isinstance(news, dict) or news.keys() != _LIFE.keys():
+        return False
+    return all(isinstance(news[name], kind) for name, kind in _LIFE.items())
 
 
 _HAS_CLOCK = hasattr(time, "pthread_getcpuclockid")

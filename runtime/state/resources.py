@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from staticgraph.compiler.graph.errors import AbortedError, CancelledError, DeadlineExceededError, misuse
 from staticgraph.compiler.support.forks import brief, in_child
 
-_MOMENT = 0.1  # seconds
+MOMENT = 0.1  # seconds
 
 
 class Resource(Protocol):
@@ -50,6 +50,11 @@ class Resources:
                 found = self._held[owner] = make()
             return found
 
+    def check_open(self) -> None:
+        """CancelledError if the session was closed."""
+        if self._closed:
+            raise closed_meanwhile()
+
     def close(self) -> None:
         """Forget all, and wake up what waits."""
         with self._lock:
@@ -58,6 +63,12 @@ class Resources:
             self._held.clear()
         for resource in held:
             resource.shut()
+
+
+def closed_meanwhile() -> CancelledError:
+    """Return the error of a run during which another thread closed the session."""
+    text = "the session was closed during the run"
+    return misuse(CancelledError, text, "join threads that use a session before it is closed")
 
 
 class _Call(threading.local):
@@ -143,7 +154,7 @@ def _moment() -> float:
     left = remaining()
     if left == 0:
         raise DeadlineExceededError("the time that the run was given is over")
-    return _MOMENT if left is None else min(_MOMENT, left)
+    return MOMENT if left is None else min(MOMENT, left)
 
 
 def _is_alone() -> bool:

@@ -30,7 +30,7 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.forks import in_child, reclaim
 from staticgraph.runtime.memory import address_of, empty, from_storage, to_storage
-from staticgraph.runtime.state.resources import Resources, remaining
+from staticgraph.runtime.state.resources import MOMENT, Resources, remaining
 
 
 class _Places:
@@ -216,11 +216,24 @@ class VariableStore:
             self._random[op] = np.array([used, *seeds], np.uint64)
         return self._random[op]
 
-    def close(self) -> None:
-        """Free everything. Nothing can be run or read any more."""
+    def close(self, cancel: Callable[[], None] | None = None) -> None:
+        """Free everything. Nothing can be run or read any more.
+
+        Args:
+            cancel: Called while a run of another thread goes on, to end it. Default: wait for its end.
+        """
         self.resources.close()
-        with self._lock:
+        while not self._lock.acquire(timeout=-1 if cancel is None else MOMENT):
+            assert cancel is not None
+            cancel()
+        try:
             self._end(_closed)
+        finally:
+            self._lock.release()
+
+    def __del__(self) -> None:
+        """End what threads compute ahead for a session that nobody has closed: they know its resources."""
+        self.resources.close()
 
     def _end(self, error: Callable[[], OpError]) -> None:
         self._guard = error
@@ -247,6 +260,9 @@ class PendingWrites:
     values: dict[Operation, np.ndarray] = field(default_factory=dict)
     advances: dict[Operation, int] = field(default_factory=dict)
     states: dict[Operation, np.ndarray] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.values or self.advances or self.states)
 
     def add(self, more: PendingWrites) -> None:
         """Take in what another stage changes. Where both change the same, it is to the same."""

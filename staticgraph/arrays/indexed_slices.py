@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType
@@ -12,6 +13,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 
@@ -106,3 +108,10 @@ class IndexedSlices(Operators):
 
     def __repr__(self) -> str:
         return f"<sg.IndexedSlices values={self.values!r} indices={self.indices!r}>"
+
+
+def convert_to_tensor_or_indexed_slices(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """`value` as a tensor, but IndexedSlices as they are."""
+    if isinstance(value, IndexedSlices):
+        return value
+    return snapshot(convert_to_tensor(value, dtype=dtype, name=name))

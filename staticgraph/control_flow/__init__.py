@@ -1,1 +1,1 @@
-"""Loops and branches in a graph."""
+"""Loops, branches and assertions in a graph."""

@@ -26,8 +26,8 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.recording.op_count import count_captures, count_more
 from staticgraph.compiler.graph.tensor import Region, Tensor
+from staticgraph.control_flow.assertions import Assert
 from staticgraph.control_flow.carrier import Carrier
-from staticgraph.debugging.assertions import Assert
 from staticgraph.mathematics.reductions import reduce_sum
 
 

@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.recording.op_count import count_handle, count_mo
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
-from staticgraph.debugging.assertions import Assert
+from staticgraph.control_flow.assertions import Assert
 
 
 class TensorArray:

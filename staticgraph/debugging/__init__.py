@@ -6,7 +6,7 @@ from staticgraph.compiler.support.lazy_names import lazy_names
 lazy_names(
     __name__,
     {
-        "staticgraph.debugging.assertions": "Assert",
+        "staticgraph.control_flow.assertions": "Assert",
         "staticgraph.debugging.comparisons": (
             "assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_near "
             "assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive"
@@ -16,11 +16,10 @@ lazy_names(
             "assert_rank assert_rank_at_least assert_rank_in assert_scalar assert_shapes"
         ),
         "staticgraph.debugging.types": (
-            "assert_integer assert_proper_iterable assert_same_float_dtype assert_type"
+            "assert_integer assert_proper_iterable assert_same_float_dtype assert_type is_numeric_tensor"
         ),
         "staticgraph.mathematics.math_ops": (
             "is_finite is_inf is_nan is_non_decreasing is_strictly_increasing"
         ),
-        "staticgraph.debugging.tensor_queries": "is_numeric_tensor",
     },
 )

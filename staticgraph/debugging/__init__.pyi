@@ -1,6 +1,6 @@
 """Checks of what a graph takes for granted, at once where it is known and else in each run. Made by tools/type_stubs.py."""
 
-from staticgraph.debugging.assertions import (
+from staticgraph.control_flow.assertions import (
     Assert as Assert,
 )
 from staticgraph.debugging.comparisons import (
@@ -27,14 +27,12 @@ from staticgraph.debugging.shapes import (
     assert_scalar as assert_scalar,
     assert_shapes as assert_shapes,
 )
-from staticgraph.debugging.tensor_queries import (
-    is_numeric_tensor as is_numeric_tensor,
-)
 from staticgraph.debugging.types import (
     assert_integer as assert_integer,
     assert_proper_iterable as assert_proper_iterable,
     assert_same_float_dtype as assert_same_float_dtype,
     assert_type as assert_type,
+    is_numeric_tensor as is_numeric_tensor,
 )
 from staticgraph.mathematics.math_ops import (
     is_finite as is_finite,

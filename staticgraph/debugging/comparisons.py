@@ -14,12 +14,12 @@ import numpy as np
 
 from staticgraph.building.framework import graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor, no_op
+from staticgraph.building.sizes import get_static_value
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.debugging.assertions import Assert, check
-from staticgraph.debugging.tensor_queries import get_static_value
+from staticgraph.control_flow.assertions import Assert, check
 from staticgraph.mathematics.reductions import reduce_all
 
 Data = Sequence[Any] | None

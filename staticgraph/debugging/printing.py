@@ -11,14 +11,15 @@ from typing import Any
 from staticgraph.building import nest
 from staticgraph.building.framework import graph_of
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import get_static_value
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.control.effects import Countdown
 from staticgraph.compiler.ops.text.summaries import both_ends
-from staticgraph.debugging.assertions import SUMMARIZE, listed, showing
-from staticgraph.debugging.tensor_queries import get_static_value, is_tensor
+from staticgraph.control_flow.assertions import SUMMARIZE, listed, showing
+from staticgraph.debugging.types import is_tensor
 from staticgraph.sparse.tensor import SparseTensor
 
 

@@ -9,6 +9,7 @@ from staticgraph.arrays.array_ops import concat, rank, shape
 from staticgraph.arrays.creation import ones
 from staticgraph.building.framework import control_dependencies, graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor, group, no_op
+from staticgraph.building.sizes import get_static_value
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
@@ -16,8 +17,7 @@ from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.debugging.assertions import Assert
-from staticgraph.debugging.tensor_queries import get_static_value
+from staticgraph.control_flow.assertions import Assert
 from staticgraph.debugging.types import assert_type
 from staticgraph.mathematics.reductions import reduce_any
 

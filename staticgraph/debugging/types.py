@@ -1,4 +1,4 @@
-"""Assertions about dtypes and Python values. All are decided at once."""
+"""Questions and assertions about dtypes and Python values. All are decided at once."""
 
 from __future__ import annotations
 
@@ -7,12 +7,36 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor, no_op
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
 from staticgraph.compiler.graph.errors import DtypeError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.sparse.tensor import SparseTensor
+from staticgraph.state.variables import Variable
+
+
+def is_tensor(x: Any) -> bool:
+    """Return True if `x` is a tensor (dense, sparse or IndexedSlices) or a variable.
+
+    Args:
+        x: Any object.
+
+    >>> import staticgraph as sg
+    >>> sg.is_tensor(sg.zeros([2])), sg.is_tensor(np.zeros(2))
+    (True, False)
+    """
+    return isinstance(x, Tensor | SparseTensor | IndexedSlices | Variable)
+
+
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Return True if `tensor` is a dense tensor of numbers, not of bool or strings.
+
+    Args:
+        tensor: Any object. A variable is not a tensor here.
+    """
+    return isinstance(tensor, Tensor) and not (tensor.dtype.is_bool or tensor.dtype.kind == "string")
 
 
 def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Operation:

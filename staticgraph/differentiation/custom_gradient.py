@@ -10,6 +10,7 @@ from typing import Any
 from staticgraph.building import nest
 from staticgraph.building.framework import graph_of
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
@@ -70,6 +71,27 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
         return nest.pack_sequence_as(result, outputs)
 
     return decorated
+
+
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The function `f` of one tensor with the derivative of the identity.
+
+    >>> import staticgraph as sg
+    >>> x = sg.constant([0.4, 1.7])
+    >>> y = sg.grad_pass_through(sg.round)(x)
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.gradients(y * [2.0, 3.0], x)[0]).tolist()
+    [2.0, 3.0]
+    """
+
+    def passing(x: Any, *args: Any, **kwargs: Any) -> Any:
+        @custom_gradient
+        def call(x: Tensor) -> Any:
+            return f(x, *args, **kwargs), ops.identity
+
+        return call(convert_to_tensor(x))
+
+    return passing
 
 
 def _variables_used(graph: Graph, start: int, xs: list[Tensor]) -> list[Variable]:

@@ -31,26 +31,6 @@ from staticgraph.compiler.ops.kinds import sizes
 from staticgraph.compiler.ops.structural import changed_variables, variable_of
 from staticgraph.differentiation.reachability import differentiable_inputs, source
 
-# Formulas that ask for no rank either.
-_ANY_RANK = (
-    "check_numerics",
-    "ensure_shape",
-    "expand_dims",
-    "identity",
-    "placeholder_with_default",
-    "print_values",
-    "read_value",
-    "reshape",
-    "squeeze",
-    "stationary",
-    "vanishing",
-)
-# Ops whose operands broadcast, besides those that work element by element.
-_REPEATING = (
-    "betainc", "broadcast_to", "complex", "igamma_grad_a", "nextafter", "polygamma",
-    "softmax_cross_entropy", "zeta",
-)  # fmt: skip
-
 Cotangents = Sequence[Tensor | None]
 
 
@@ -73,7 +53,7 @@ def has_formula(op: Operation, any_rank: bool = False) -> bool:
 
 def _ranks_known(op: Operation) -> bool:
     alone = op.definition.kind is Kind.ELEMENTWISE and len(op.tensors) == 1
-    if alone or op.definition.name in NODES or op.definition.name in _ANY_RANK:
+    if alone or op.definition.name in NODES or op.definition.grad_any_rank:
         return True
     needed = (*op.tensors, *op.outputs) if repeats(op) else op.tensors
     return all(t.type.rank is not None for t in needed)
@@ -82,7 +62,7 @@ def _ranks_known(op: Operation) -> bool:
 def repeats(op: Operation) -> bool:
     """Return True if operands of `op` broadcast."""
     together = op.definition.kind is Kind.ELEMENTWISE and len(op.tensors) > 1
-    return together or op.definition.name in _REPEATING
+    return together or op.definition.broadcasts
 
 
 def last_writes(recorded: Sequence[Operation]) -> dict[Operation, int]:

@@ -60,9 +60,7 @@ class Dense(Layer):
         if inputs.shape.ndims == 2:
             outputs = ops.matmul(inputs, self.kernel)
         else:
-            from staticgraph.linear_algebra.linalg import (
-                tensordot,  # with all of linear algebra; most inputs are matrices
-            )
+            from staticgraph.mathematics.products import tensordot  # most inputs are matrices
 
             outputs = tensordot(inputs, self.kernel, [[len(inputs.shape) - 1], [0]])
         if self.bias is not None:

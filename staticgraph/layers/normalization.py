@@ -25,9 +25,9 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of
 from staticgraph.state.initializers import Ones, Zeros
 from staticgraph.state.layer import Layer, known_size, variable_options
+from staticgraph.state.moving_averages import assign_moving_average
 from staticgraph.state.replicas import VariableAggregation
 from staticgraph.state.scopes import get_variable_scope
-from staticgraph.train.moving_averages import assign_moving_average
 
 _BRANCHES_OF_FUSED = 36  # operations of TensorFlow's fused normalization if a tensor tells that it trains
 

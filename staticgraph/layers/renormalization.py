@@ -14,7 +14,7 @@ from staticgraph.building.framework import control_dependencies, name_scope
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.train.moving_averages import assign_moving_average
+from staticgraph.state.moving_averages import assign_moving_average
 
 _BOUNDS = ("rmin", "rmax", "dmax")
 

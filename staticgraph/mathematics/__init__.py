@@ -1,1 +1,1 @@
-"""Mathematics: functions of elements, and reductions along axes, by TensorFlow 1's names."""
+"""Mathematics: functions of elements, reductions along axes, and products, by TensorFlow 1's names."""

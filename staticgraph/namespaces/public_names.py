@@ -25,7 +25,7 @@ NAMES = {
         "diag diag_part eye fill lin_space linspace matrix_band_part matrix_diag matrix_diag_part "
         "matrix_set_diag meshgrid ones ones_like range zeros zeros_like"
     ),
-    "staticgraph.arrays.indexed_slices": "IndexedSlices",
+    "staticgraph.arrays.indexed_slices": "convert_to_tensor_or_indexed_slices IndexedSlices",
     "staticgraph.arrays.indexing": (
         "batch_gather boolean_mask dynamic_partition dynamic_stitch gather gather_nd invert_permutation "
         "newaxis one_hot scatter_nd sequence_mask setdiff1d slice strided_slice tensor_scatter_add "
@@ -42,11 +42,12 @@ NAMES = {
     "staticgraph.building.options": "options",
     "staticgraph.building.script_ops": "numpy_function py_func py_function",
     "staticgraph.compiler.graph.recording.calls": "register_tensor_conversion_function",
+    "staticgraph.building.sizes": "dimension_at_index dimension_value get_static_value",
+    "staticgraph.control_flow.assertions": "Assert",
     "staticgraph.control_flow.branches": "case cond switch_case",
     "staticgraph.control_flow.functional": "foldl foldr map_fn scan",
     "staticgraph.control_flow.loops": "while_loop",
     "staticgraph.control_flow.tensor_array": "TensorArray",
-    "staticgraph.debugging.assertions": "Assert",
     "staticgraph.debugging.comparisons": (
         "assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_near "
         "assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive"
@@ -58,14 +59,11 @@ NAMES = {
     "staticgraph.debugging.shapes": (
         "assert_rank assert_rank_at_least assert_rank_in assert_scalar assert_shapes"
     ),
-    "staticgraph.debugging.tensor_queries": (
-        "convert_to_tensor_or_indexed_slices dimension_at_index dimension_value get_static_value "
-        "grad_pass_through is_numeric_tensor is_tensor"
-    ),
     "staticgraph.debugging.types": (
-        "assert_integer assert_proper_iterable assert_same_float_dtype assert_type"
+        "assert_integer assert_proper_iterable assert_same_float_dtype assert_type is_numeric_tensor "
+        "is_tensor"
     ),
-    "staticgraph.differentiation.custom_gradient": "custom_gradient",
+    "staticgraph.differentiation.custom_gradient": "custom_gradient grad_pass_through",
     "staticgraph.differentiation.gradient_registry": "NoGradient NotDifferentiable RegisterGradient",
     "staticgraph.differentiation.gradients": (
         "AggregationMethod gradients hessians UnconnectedGradients why_no_gradient"
@@ -75,9 +73,9 @@ NAMES = {
     "staticgraph.formats.tf.graph_util": "import_graph_def",
     "staticgraph.formats.tf.messages": "ConfigProto RunMetadata RunOptions",
     "staticgraph.linear_algebra.linalg": (
-        "cholesky cholesky_solve cross einsum matmul matrix_determinant=det matrix_inverse=inv "
-        "matrix_solve=solve matrix_solve_ls=lstsq matrix_transpose matrix_triangular_solve=triangular_solve "
-        "norm qr self_adjoint_eig=eigh self_adjoint_eigvals=eigvalsh svd tensordot trace"
+        "cholesky cholesky_solve cross matrix_determinant=det matrix_inverse=inv matrix_solve=solve "
+        "matrix_solve_ls=lstsq matrix_transpose matrix_triangular_solve=triangular_solve norm qr "
+        "self_adjoint_eig=eigh self_adjoint_eigvals=eigvalsh svd trace"
     ),
     "staticgraph.mathematics.clip": "clip_by_average_norm clip_by_global_norm clip_by_norm global_norm",
     "staticgraph.mathematics.math_ops": (
@@ -90,6 +88,7 @@ NAMES = {
         "reciprocal_no_nan rint round rsqrt scalar_mul sign sin sinh sqrt square squared_difference subtract "
         "tan tanh truediv truncatediv truncatemod xdivy xlogy zeta"
     ),
+    "staticgraph.mathematics.products": "einsum matmul tensordot",
     "staticgraph.mathematics.reductions": (
         "count_nonzero reduce_all reduce_any reduce_euclidean_norm reduce_logsumexp reduce_max reduce_mean "
         "reduce_min reduce_prod reduce_std reduce_sum reduce_variance"

@@ -19,6 +19,7 @@ lazy_names(
             "conv3d_transpose conv_transpose convolution"
         ),
         "staticgraph.nn.ctc": "ctc_loss",
+        "staticgraph.nn.ctc_dense": "collapse_repeated ctc_loss_v2 ctc_unique_labels",
         "staticgraph.nn.ctc_decoding": (
             "ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder"
         ),

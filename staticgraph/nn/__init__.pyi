@@ -60,6 +60,11 @@ from staticgraph.nn.ctc_decoding import (
     ctc_beam_search_decoder_v2 as ctc_beam_search_decoder_v2,
     ctc_greedy_decoder as ctc_greedy_decoder,
 )
+from staticgraph.nn.ctc_dense import (
+    collapse_repeated as collapse_repeated,
+    ctc_loss_v2 as ctc_loss_v2,
+    ctc_unique_labels as ctc_unique_labels,
+)
 from staticgraph.nn.depthwise import (
     depthwise_conv2d as depthwise_conv2d,
     depthwise_conv2d_backprop_filter as depthwise_conv2d_backprop_filter,

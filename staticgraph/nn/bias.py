@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.linear_algebra.linalg import matmul
+from staticgraph.mathematics.products import matmul
 from staticgraph.mathematics.reductions import reduce_mean
 
 

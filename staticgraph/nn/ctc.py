@@ -69,23 +69,39 @@ def ctc_loss(
         scores = scores if time_major else transpose(scores, [1, 0, 2])
         steps = ops.cast(convert_to_tensor(sequence_length), dtype=int32)
         demands, dense = _classes(labels, shape(scores)[2])
-        told = ("ctc_loss: sequence_length has ", None, " and there are ", None, " time steps")
-        count, longest = shape(scores)[0], ops.reduce_max(steps)
-        demands.append(ops.assert_true(longest <= count, [longest, count], shown=told))
         if preprocess_collapse_repeated:
-            dense = _collapsed(dense)
+            dense = collapsed(dense)
         lengths = reduce_sum(ops.cast(dense >= 0, dtype=int32), 1)
         fits = lengths <= steps
         if not ignore_longer_outputs_than_inputs:
             more = ("ctc_loss: there are more labels ", None, " than time steps ", None)
             demands.append(ops.assert_true(ops.reduce_all(fits), [lengths, steps], shown=more))
-        with control_dependencies(demands):
-            scores = identity(scores)
-        dtype = scores.dtype
-        scores = ops.cast(scores, dtype=float32) if dtype.size == 2 else scores
-        loss = _Lattice(log_softmax(scores), dense, ctc_merge_repeated).loss(steps, lengths)
-        loss = ops.cast(loss, dtype=dtype) if dtype.size == 2 else loss
+        loss = loss_of_dense(scores, dense, steps, lengths, demands, ctc_merge_repeated)
         return ops.select(fits, loss, zeros_like(loss)) if ignore_longer_outputs_than_inputs else loss
+
+
+def loss_of_dense(
+    scores: Tensor, dense: Tensor, steps: Tensor, lengths: Tensor, demands: list[Any], merge_repeated: bool
+) -> Tensor:
+    """-log of the probability of labels [batch, length] that are filled up with -1. The last class is blank.
+
+    Args:
+        scores: Logits [time, batch, classes].
+        dense: The labels.
+        steps: How many steps of each are used, [batch].
+        lengths: How many labels each has, [batch].
+        demands: Operations that fail in a run whose operands are not as they must be.
+        merge_repeated: If the same label in successive steps is one.
+    """
+    told = ("ctc_loss: sequence_length has ", None, " and there are ", None, " time steps")
+    count, longest = shape(scores)[0], ops.reduce_max(steps)
+    short = ops.assert_true(longest <= count, [longest, count], shown=told)
+    with control_dependencies([*demands, short]):
+        scores = identity(scores)
+    dtype = scores.dtype
+    scores = ops.cast(scores, dtype=float32) if dtype.size == 2 else scores
+    loss = _Lattice(log_softmax(scores), dense, merge_repeated).loss(steps, lengths)
+    return ops.cast(loss, dtype=dtype) if dtype.size == 2 else loss
 
 
 def _classes(labels: SparseTensor, classes: Tensor) -> tuple[list[Any], Tensor]:
@@ -101,7 +117,7 @@ def _classes(labels: SparseTensor, classes: Tensor) -> tuple[list[Any], Tensor]:
     return [positive, ended], ops.select(label, dense, -1)
 
 
-def _collapsed(dense: Tensor) -> Tensor:
+def collapsed(dense: Tensor) -> Tensor:
     """Labels [batch, length] without those that are equal to the one before, filled up with -1."""
     before = concat([fill(stack([shape(dense)[0], 1]), -1), dense[:, :-1]], 1)
     kept = logical_and(ops.not_equal(dense, before), dense >= 0)

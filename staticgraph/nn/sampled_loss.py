@@ -14,7 +14,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.linear_algebra.linalg import matmul
+from staticgraph.mathematics.products import matmul
 from staticgraph.nn.embedding import embedding_lookup
 from staticgraph.nn.loss import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits_v2
 from staticgraph.nn.sampling import log_uniform_candidate_sampler

@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_b
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import conjugate
 from staticgraph.mathematics.reductions import reduce_prod
-from staticgraph.sparse.structure import is_axis, places, positions, reorder, retain
+from staticgraph.sparse.structure import is_axis, places, positions, reorder, retain, same_sizes
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 
 
@@ -185,13 +185,13 @@ def _combined(sp_a: Any, sp_b: Any, op: Any, name: str, threshold: Any = None) -
     """
     a, b = as_sparse(sp_a), as_sparse(sp_b)
     with name_scope(None, name, [a, b]):
-        sizes = a.dense_shape
+        sizes = same_sizes("Operands' shapes do not match", a.dense_shape, [b.dense_shape])
         own = positions(a.indices, sizes)
         found, numbers = unique(ops.concat([own, positions(b.indices, sizes)], axis=0))
         split, count = ops.size_of(own), ops.size_of(found)
         first = ops.unsorted_segment_sum(a.values, numbers[:split], num_segments=count)
         second = ops.unsorted_segment_sum(b.values, numbers[split:], num_segments=count)
-        made = SparseTensor(places(found, sizes), op(first, second), a.dense_shape)
+        made = SparseTensor(places(found, sizes), op(first, second), sizes)
         if threshold is not None:
             owners = ops.unsorted_segment_sum(ops.ones_like(numbers), numbers, num_segments=count)
             large = ops.greater_equal(ops.abs(made.values), threshold)

@@ -14,14 +14,15 @@ from staticgraph.arrays.array_ops import one_of, stack
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.arrays.indexing import boolean_mask, where
-from staticgraph.building.framework import name_scope
+from staticgraph.building.framework import control_dependencies, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.operation_counts import counts_as
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, float32, int32, int64
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import InvalidArgumentError, ShapeError, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
-from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.recording.op_count import counted_as, uncounted
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
@@ -248,7 +249,11 @@ def concat(
             indices.append(x.indices + offset * along)
             offset = x.dense_shape[axis] + offset
         largest = reduce_max(stack([x.dense_shape for x in tensors]), axis=0)
-        others = largest if expand_nonconcat_dim or expand_nonconcat_dims else tensors[0].dense_shape
+        others = largest
+        if not (expand_nonconcat_dim or expand_nonconcat_dims):
+            kept = [x.dense_shape * (1 - along) for x in tensors]
+            text = "Input shapes must match but for the axis along which they are joined"
+            others = tensors[0].dense_shape * along + same_sizes(text, kept[0], kept[1:])
         shape = others + (offset - others[axis]) * along
         return reorder(SparseTensor(joined(indices, axis=0), joined([x.values for x in tensors], 0), shape))
 
@@ -309,9 +314,48 @@ def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
 def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """The same elements in another, no smaller shape; by default in the smallest that holds them."""
     x = as_sparse(sp_input)
-    largest = reduce_max(x.indices, axis=0)  # without elements, the least number
-    smallest = ops.maximum(largest + np.int64(1), np.int64(0))
-    return SparseTensor(x.indices, x.values, smallest if new_shape is None else new_shape)
+    if new_shape is None:
+        largest = reduce_max(x.indices, axis=0)  # without elements, the least number
+        return SparseTensor(x.indices, x.values, ops.maximum(largest + np.int64(1), np.int64(0)))
+    shape = cast(convert_to_tensor(new_shape), int64)
+    known, wanted = static_value(x.dense_shape), static_value(shape)
+    if known is not None and wanted is not None:
+        if len(known) != len(wanted):
+            raise misuse(ShapeError, f"reset_shape: {list(known)} and {list(wanted)} have different ranks")
+        if any(old > new for old, new in zip(known, wanted, strict=True)):
+            text = f"reset_shape: {list(wanted)} should have dimension sizes of at least {list(known)}"
+            raise misuse(ShapeError, text)
+        return SparseTensor(x.indices, x.values, shape)
+    with uncounted(shape.graph):
+        fits = reduce_all(ops.less_equal(x.dense_shape, shape))
+        text = "reset_shape: no size may be smaller, x <= y did not hold element-wise:"
+        checked = _checked(fits, text, [x.dense_shape, shape])
+        ranks = [ops.size_of(x.dense_shape), ops.size_of(shape)]
+        same_rank = _checked(ops.equal(*ranks), "reset_shape: the ranks differ, x == y did not hold", ranks)
+        with control_dependencies([same_rank, checked]):
+            return SparseTensor(x.indices, x.values, ops.identity(shape))
+
+
+def same_sizes(text: str, x: Tensor, others: list[Tensor]) -> Tensor:
+    """The sizes `x`, if the others are equal; InvalidArgumentError with `text` if they are not.
+
+    The error comes while the graph is built if all sizes are known, and otherwise in a run.
+    """
+    known = [static_value(sizes) for sizes in (x, *others)]
+    if None not in known:
+        if any(list(each) != list(known[0]) for each in known[1:]):
+            raise misuse(InvalidArgumentError, f"{text}: {' and '.join(str(list(each)) for each in known)}")
+        return x
+    with uncounted(x.graph):
+        equal = [_checked(reduce_all(ops.equal(x, other)), f"{text}:", [x, other]) for other in others]
+        with control_dependencies(equal):
+            return ops.identity(x)
+
+
+def _checked(condition: Tensor, text: str, data: list[Tensor]) -> Any:
+    """An operation that fails in a run where `condition` is False, and shows the data."""
+    shown = (text, *(None for _ in data))
+    return ops.assert_true(condition, data, shown=shown, summarize=-1, name="Assert")
 
 
 @counts_as(3, "mask_indices")

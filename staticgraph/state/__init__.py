@@ -1,1 +1,1 @@
-"""State: variables, their scopes and stores, and the operations that change them."""
+"""State: variables, their scopes and stores, their moving averages, and the operations that change them."""

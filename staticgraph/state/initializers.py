@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from staticgraph.arrays import creation
 from staticgraph.building.inputs import constant as make_constant
 from staticgraph.compiler import ops
@@ -71,6 +73,14 @@ class Initializer:
         return as_dtype(self.dtype if dtype is None else dtype)
 
 
+def _floating(dtype: Any) -> Any:
+    """Return a dtype. ValueError unless it is a floating one."""
+    known = as_dtype(dtype)
+    if not known.is_floating:
+        raise misuse(ValueError, f"Expected floating point type, got {known}.")
+    return known
+
+
 class Zeros(Initializer):
     """Zeros.
 
@@ -111,6 +121,10 @@ class Constant(Initializer):
     """
 
     def __init__(self, value: Any = 0, dtype: Any = float32, verify_shape: bool = False) -> None:
+        if not (np.isscalar(value) or isinstance(value, list | tuple | np.ndarray)):
+            text = f"Invalid type for initial value: {type(value)}"
+            hint = "a number, a list, a tuple or an array; a tensor is an initial value by itself"
+            raise misuse(TypeError, text, hint)
         self.value = value
         self.dtype = as_dtype(dtype)
         self.verify_shape = verify_shape
@@ -146,7 +160,7 @@ class RandomNormal(Initializer):
     def __init__(
         self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = float32
     ) -> None:
-        self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, as_dtype(dtype)
+        self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, _floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         return random_ops.random_normal(shape, self.mean, self.stddev, self._dtype(dtype), seed=self.seed)
@@ -163,7 +177,7 @@ class TruncatedNormal(Initializer):
     def __init__(
         self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = float32
     ) -> None:
-        self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, as_dtype(dtype)
+        self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, _floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         return random_ops.truncated_normal(shape, self.mean, self.stddev, self._dtype(dtype), seed=self.seed)
@@ -175,7 +189,7 @@ class UniformUnitScaling(Initializer):
     """
 
     def __init__(self, factor: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
-        self.factor, self.seed, self.dtype = factor, seed, as_dtype(dtype)
+        self.factor, self.seed, self.dtype = factor, seed, _floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         inputs = math.prod(_sizes(shape)[:-1])
@@ -210,7 +224,7 @@ class VarianceScaling(Initializer):
                 f"distribution={distribution!r} is not normal, truncated_normal, untruncated_normal, uniform",
             )
         self.scale, self.mode, self.distribution = scale, mode, distribution
-        self.seed, self.dtype = seed, as_dtype(dtype)
+        self.seed, self.dtype = seed, _floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         fan_in, fan_out = _fans(_sizes(partition_info.full_shape if partition_info is not None else shape))
@@ -253,7 +267,7 @@ class Orthogonal(Initializer):
     """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None, dtype: Any = float32) -> None:
-        self.gain, self.seed, self.dtype = gain, seed, as_dtype(dtype)
+        self.gain, self.seed, self.dtype = gain, seed, _floating(dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         sizes = _sizes(shape)

@@ -368,6 +368,9 @@ class variable_scope:
             raise misuse(
                 TypeError, f"variable_scope(): {shown(name_or_scope)} is neither a name nor a VariableScope"
             )
+        if not isinstance(auxiliary_name_scope, bool):
+            text = f"auxiliary_name_scope must be True or False, not {shown(auxiliary_name_scope)}"
+            raise misuse(TypeError, text)
         single = getattr(reuse, "shape", ()) == ()  # an array is not compared
         if reuse is not AUTO_REUSE and not (single and reuse in (None, True, False)):
             raise misuse(ValueError, f"reuse={shown(reuse)} is not True, False, None or sg.AUTO_REUSE")

@@ -92,6 +92,8 @@ def make_template(
     >>> [variable.name for variable in scale.variables]
     ['scale/factor:0']
     """
+    if name_ is None:
+        raise misuse(ValueError, "make_template: name cannot be None.")
     if not callable(func_):
         raise misuse(TypeError, f"make_template: func_={func_!r} is not a function")
     function = functools.partial(func_, **kwargs) if kwargs else func_

@@ -40,7 +40,7 @@ lazy_names(
             "ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold SessionCreator "
             "SessionManager SingularMonitoredSession WorkerSessionCreator"
         ),
-        "staticgraph.train.moving_averages": "ExponentialMovingAverage",
+        "staticgraph.state.moving_averages": "ExponentialMovingAverage",
         "staticgraph.formats.tf.checkpoints.new_checkpoints": "checkpoints_iterator",
         "staticgraph.train.optimizers.adam": "AdamOptimizer",
         "staticgraph.train.optimizers.adaptive": "AdadeltaOptimizer AdagradOptimizer RMSPropOptimizer",

@@ -35,6 +35,9 @@ from staticgraph.formats.tf.checkpoints.saver import (
 from staticgraph.formats.tf.meta_graph.meta_graph import (
     export_meta_graph as export_meta_graph,
 )
+from staticgraph.state.moving_averages import (
+    ExponentialMovingAverage as ExponentialMovingAverage,
+)
 from staticgraph.tf1.training import (
     queue_runner as queue_runner,
 )
@@ -106,9 +109,6 @@ from staticgraph.tf1.training.supervisor import (
 )
 from staticgraph.tf1.training.sync_replicas import (
     SyncReplicasOptimizer as SyncReplicasOptimizer,
-)
-from staticgraph.train.moving_averages import (
-    ExponentialMovingAverage as ExponentialMovingAverage,
 )
 from staticgraph.train.optimizers.adam import (
     AdamOptimizer as AdamOptimizer,

@@ -115,6 +115,18 @@ def test_sizes_that_a_program_compares(tmp_path: Path):
     assert native.sizes("sum", 3, 4)[0] == SIZES_DISAGREE
 
 
+def test_results_of_sizes_that_only_some_programs_know(tmp_path: Path):
+    """A part of at most three rows has three of them in one program, and as many as there are in others."""
+    x = sg.placeholder(sg.float32, [None, 2], name="x")
+    cut = {"part": x[2:5] * 2.0, "start": x[:-3], "turns": x[1:] * x[:-1]}
+    net = saved(tmp_path / "parts.sg", {name: sg.Signature({name: y}, [x]) for name, y in cut.items()})
+    native = Native(built(net), tmp_path)
+    assert native.init() == 0
+    for rows in (0, 1, 2, 3, 4, 5, 6, 33):
+        for name in cut:
+            follow(net, native, name, np.arange(2.0 * rows, dtype="f4").reshape(rows, 2))
+
+
 def test_sizes_that_others_tell(tmp_path: Path):
     """A size may have to be a multiple of a number, or to be what other sizes make of it."""
     x = sg.placeholder(sg.float32, [None], name="x")

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import reduce
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler import ops
+from staticgraph.compiler.capture.walk import RULES, CaptureRule
 from staticgraph.compiler.compile import optimize
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.kernel.indices.in_bounds import _Prover
 from staticgraph.compiler.lower.lower import lower
 from tests.audit.trial import judged, meaning
+from tests.audit.turns import in_turn
 from tests.audit.variants import attributes, samples, sizes, with_attribute, with_shape
 from tests.ops.harness import TESTED, Build, Use
 
@@ -101,7 +106,7 @@ COUNTED = {
     "top_k", "top_values", "nth_element", "row_major_order",
     "distinct_numbers", "absent_numbers", "true_positions", "grouped_positions",
     "svd", "square_svd", "self_adjoint_eig", "pseudo_inverse", "complex_square_root", "complex_sylvester",
-    "open_fft", "open_fft_planes", "open_rfft", "open_irfft",
+    "open_fft", "open_fft_planes", "open_rfft", "open_irfft", "open_rfft_planes", "open_irfft_planes",
     "classes_by_table", "fixed_unigram_candidate_sampler",
 }  # fmt: skip
 
@@ -143,6 +148,31 @@ def test_some_between_guarded_pages():
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
     assert run.stdout.startswith(f"{len(RUN.split())} ops: ")
     assert run.stdout.endswith(" 0 faults\n")
+
+
+# Those that did harm at sizes that a run tells, or that ran with such as they refuse, and others like them.
+TURNS = "add_n ascending_places conv_filter conv_windows gather open_rfft pad scatter_nd unravel_index"
+
+
+@pytest.mark.one_in(4)
+def test_some_sessions_with_open_sizes_between_guarded_pages():
+    command = [sys.executable, str(ROOT / "tools" / "fuzz" / "operands.py"), *TURNS.split(), "--turns", "3"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    assert run.stdout.endswith(" 0 faults\n")
+
+
+def test_the_turns_see_a_sum_that_broadcasts(monkeypatch: pytest.MonkeyPatch):
+    """As it did when its type rule was not asked for sizes that a run tells."""
+    assert RULES["add_n"]  # its module is imported
+
+    def broadcast(walk: Any, op: Any) -> Any:
+        return reduce(ops.add, map(walk.value, op.tensors))
+
+    monkeypatch.setitem(RULES, "add_n", CaptureRule(broadcast))
+    use = with_shape(with_shape(sample("add_n", 1), 0, (3,)), 1, (3,))
+    fates = [run() for seed in range(3) for _, run in in_turn(use, Random(seed))]
+    assert any("fault: ran, and is refused by the type rule" in fate for fate in fates)
 
 
 def test_the_audit_sees_a_rule_that_does_not_look(monkeypatch: pytest.MonkeyPatch):

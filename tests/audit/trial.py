@@ -16,6 +16,7 @@ from tests.audit.guarded import feed, foreign
 from tests.ops.harness import Build, Use, as_tuple, assert_same
 
 REFUSED = (GraphError, OpError, RuleError)
+BY_RULE = "refused by the type rule"
 LARGE = 1 << 20  # elements of a result: more are not computed
 
 
@@ -24,7 +25,7 @@ def meaning(use: Use) -> tuple[Any, ...] | str:
     try:
         results = Build().add(use)[1]
     except REFUSED as error:
-        return f"refused: {error}"
+        return f"{BY_RULE}: {error}"
     except Exception as error:
         return f"fault: the type rule raises {error!r}"
     if sum(r.size for r in results) > LARGE:
@@ -71,7 +72,7 @@ def judged(use: Use, known: bool = True, device: str = "cpu") -> str:
         return "ran: with numbers that the meaning refuses"
     if use.op.effect is Effect.RANDOM:
         return "equal"
-    return _compared(found, wanted, fetches, use)
+    return compared(found, wanted, fetches, use)
 
 
 def _late(error: Exception, wanted: Sequence[Any]) -> str:
@@ -79,7 +80,8 @@ def _late(error: Exception, wanted: Sequence[Any]) -> str:
     return f"refused late: {error!s:.300}"
 
 
-def _compared(found: Sequence[Any], wanted: Sequence[Any], fetches: Sequence[Any], use: Use) -> str:
+def compared(found: Sequence[Any], wanted: Sequence[Any], fetches: Sequence[Any], use: Use) -> str:
+    """Compare what a run gave with what the op means; the fate of the run."""
     for tensor, one, other in zip(fetches, found, wanted, strict=True):
         try:
             assert_same(one, other, tensor.dtype.base_dtype, "")

@@ -109,6 +109,11 @@ def with_values(use: Use, number: int, chance: Random) -> Use:
     return replace(use, arrays=(*use.arrays[:number], made, *use.arrays[number + 1 :]))
 
 
+def other_sizes(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Shapes of the same rank that differ along one axis."""
+    return (other for other in _shapes(shape) if len(other) == len(shape))
+
+
 def _shapes(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     found: dict[tuple[int, ...], None] = {}
     for axis, n in enumerate(shape):

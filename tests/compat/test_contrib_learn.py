@@ -166,3 +166,46 @@ def test_strategies_by_old_parameters(caplog):
         assert made.num_replicas_in_sync == 1
     assert "one replica instead of 2" in caplog.text
     assert isinstance(made, tf.distribute.experimental.ParameterServerStrategy)
+
+
+def test_wide_and_deep_models_learn_as_tensorflow(tmp_path):
+    wide = learn.DNNLinearCombinedClassifier(str(tmp_path / "c"), linear_feature_columns=columns())
+    metrics = wide.fit(X, SIDE, steps=20).evaluate(X, SIDE, steps=1)
+    assert abs(float(metrics["loss"]) - 0.1972945) < 1e-6
+    sgd = tf.train.GradientDescentOptimizer(0.1)
+    regressor = learn.DNNLinearCombinedRegressor(
+        str(tmp_path / "r"), linear_feature_columns=columns(), linear_optimizer=sgd
+    )
+    found = list(regressor.fit(X, SUM, steps=20).predict(X))[:2]
+    np.testing.assert_allclose(found, [-3.7333333, -2.6666667], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("once", "updates"), [(False, 3), (True, 6)])
+def test_a_step_of_both_parts_counts_twice(tmp_path, once, updates):
+    # As in TensorFlow 1.15, so six steps are three updates unless the program asks for another count.
+    made = []
+
+    class Counting(tf.train.GradientDescentOptimizer):
+        def apply_gradients(self, *args, **kwargs):
+            made.append(tf.get_variable("updates", initializer=0.0, trainable=False).assign_add(1.0))
+            with tf.control_dependencies([made[-1]]):
+                return super().apply_gradients(*args, **kwargs)
+
+    net = learn.DNNLinearCombinedClassifier(
+        str(tmp_path),
+        n_classes=3,
+        linear_feature_columns=columns(),
+        linear_optimizer=Counting(0.1),
+        dnn_feature_columns=columns(),
+        dnn_hidden_units=[4, 3],
+        fix_global_step_increment_bug=once,
+    )
+    net.fit(X, SIDE, steps=6)
+    name = next(name for name in net.get_variable_names() if name.endswith("updates"))
+    assert (net.get_variable_value("global_step"), net.get_variable_value(name)) == (6, updates)
+
+
+@pytest.mark.parametrize("parts", [{}, {"dnn_feature_columns": ["x"]}])
+def test_a_combined_model_needs_columns_and_units(tmp_path, parts):
+    with pytest.raises(ValueError, match="must be defined"):
+        learn.DNNLinearCombinedClassifier(str(tmp_path), **parts)

@@ -10,6 +10,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.tf1.data import Dataset
 from staticgraph.tf1.data import experimental as more
+from staticgraph.tf1.data.transformations.cardinality import UNKNOWN_CARDINALITY
 
 X = np.random.default_rng(0).normal(size=(64, 3)).astype(np.float32)
 Y = X @ np.array([1, -2, 3], np.float32)
@@ -257,3 +258,24 @@ def test_dense_tables_refuse_their_two_keys():
             sess.run(insert, {key: ["$"]})
     with pytest.raises(ValueError, match="two different keys"):
         make(sg.int64, sg.int64, 0, empty_key=5, deleted_key=5)
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda: Dataset.range(5).apply(more.ignore_errors()), UNKNOWN_CARDINALITY),
+        (lambda: Dataset.range(5).repeat().skip(-1), 0),
+        (lambda: Dataset.range(5).take(-1), 5),
+    ],
+)
+def test_a_cardinality_is_never_wrong(build, expected):
+    # TensorFlow 1.15 says 5, infinite and infinite.
+    with sg.Session() as sess:
+        assert sess.run(more.cardinality(build())) == expected
+
+
+def test_the_cardinality_of_a_dataset_of_fed_size():
+    count = sg.placeholder(sg.int64, [])
+    number = more.cardinality(Dataset.range(count).batch(2))
+    with sg.Session() as sess:
+        assert [int(sess.run(number, {count: n})) for n in (3, 8)] == [2, 4]

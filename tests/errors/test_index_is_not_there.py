@@ -57,6 +57,14 @@ invert_permutation: x[2] = 0 is a duplicate: a permutation has each number once
     |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   hint: argsort gives the inverse of what is not known to be a permutation
 """
+FLAT = """\
+unravel_index: indices[1] = 12 is not in [0, 12)
+
+  test_index_is_not_there.py, in test_message_of_a_flat_index
+    |     rows = sg.unravel_index(places, [3, 4])
+    |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: look at the data: clip_by_value(x, low, high) keeps numbers in range
+"""
 
 
 def told(fetch, feeds):
@@ -101,3 +109,20 @@ def test_message_of_a_permutation():
     order = sg.placeholder(sg.int32, [3])
     back = sg.invert_permutation(order)
     assert told(back, {order: [0, 1, 0]}) == PERMUTATION
+
+
+def test_message_of_a_flat_index():
+    places = sg.placeholder(sg.int32, [2])
+    rows = sg.unravel_index(places, [3, 4])
+    assert told(rows, {places: [0, 12]}) == FLAT
+
+
+def test_limits_between_which_no_whole_number_lies():
+    """TensorFlow 1.15 refuses these, too."""
+    low, high = sg.placeholder(sg.int32, []), sg.placeholder(sg.int32, [])
+    drawn = sg.random.stateless_uniform([3], [1, 2], low, high, sg.int32)
+    for limits in ((5, 5), (5, 2)):
+        text = told(drawn, {low: limits[0], high: limits[1]})
+        assert text.startswith(
+            f"stateless_random_uniform_int: minval = 5 is not below the limit {limits[1]}\n"
+        )

@@ -39,6 +39,9 @@ FILES = {
     "PNG of colours": png(*MANY, 8, 2, bytes(30001 * 1000)),
     "PNG of 16 bits": png(*MANY, 16, 2, bytes(20)),
     "interlaced PNG": png(*MANY, 8, 2, bytes(20), 1),
+    "PNG whose rows are damaged": png(1 << 23, 9, 8, 6, b"").replace(
+        zlib.compress(b""), b"\x78\x9c" + b"\xff" * 4
+    ),
     "JPEG": claiming("JPEG", b"\xff\xc0", lambda h, w: struct.pack(">HH", h, w), 5),
     "GIF": claiming("GIF", b",", lambda h, w: struct.pack("<HH", w, h), 5),
     "BMP": claiming("BMP", b"BM", lambda h, w: struct.pack("<ii", w, h), 18),

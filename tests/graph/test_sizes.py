@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from staticgraph.compiler.graph.open_sizes import function_of, of_data, replaced, symbols, to_data
+from staticgraph.compiler.graph.open_sizes import function_of, of_data, replaced, summed_up, symbols, to_data
 from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import (
     MOST,
@@ -171,6 +171,26 @@ def test_estimates_take_the_same_value_for_each_symbol():
     assert symbols(B * T // 3) == {"B", "T"}
 
 
+def test_estimates_of_what_a_few_rows_do_not_have_are_positive():
+    """A product of the rows from the hundredth on was planned for a negative number of rows."""
+    assert estimate(B - 100) == 28 and estimate((B - 400) // 160 + 1) == 1
+    assert estimate(B - 2000, 1024) == 48 and estimate(-B) == -64
+
+
+@given(SIZES, st.integers(2, 5))
+def test_the_parts_from_each_remainder_on_are_the_whole(size, count):
+    parts = sum((size + r) // count for r in range(count))
+    for x, y in itertools.product(VALUES, repeat=2):
+        assert at(summed_up(parts * (T + 1)), x, y) == at(size, x, y) * (y + 1)
+
+
+def test_sums_over_all_remainders_are_what_was_divided():
+    for whole in (B, B + 1, B // 2, 3 * B - 1):
+        assert same(summed_up(sum(-(-(whole - r) // 4) for r in range(4))), whole)
+    halves = ((B + 1) // 2 + B // 2) * ((T + 1) // 2 + T // 2)
+    assert same(summed_up(halves), B * T)
+
+
 def test_text():
     assert repr(B * T * 2 - 3 + T) == "2*B*T + T - 3"
     assert repr((B + 1) // 3) == "((B + 1) // 3)"
@@ -195,3 +215,26 @@ def test_blocks_of_rows_are_at_most_so_many():
     assert same(of_data(to_data(blocks * 3 + 1)), blocks * 3 + 1)
     assert symbols(blocks) == {"rows"}
     assert repr(blocks) == "min(max(((rows) // 16), 1), 64)"
+
+
+def test_sizes_that_are_computed_in_different_ways_are_the_same():
+    rows = B * T
+    for one, other in (
+        ((B + 1) // 2, B - B // 2),
+        ((rows + 1) // 2 * T, rows * T - rows // 2 * T),
+        (B * 3 // 2, B + B // 2),
+        ((B + 2) // 3, B - B // 3 - (B + 1) // 3),
+        ((B - B // 2 + 5) // 8, ((B + 1) // 2 + 5) // 8),
+        (positive((B + 1) // 2 - 3), positive(B - B // 2 - 3)),
+    ):
+        assert one == other and same(one, other) and hash(one) == hash(other), (one, other)
+        assert one - other == 0 and type(one - other) is int
+
+
+@given(SIZES, SIZES)
+def test_equal_sizes_hash_alike(a, b):
+    quotients = [size for size in (a // 2, (a + 1) // 2, a - a // 2, b - b // 3) if isinstance(size, Size)]
+    for one, other in itertools.combinations(quotients, 2):
+        if same(one, other):
+            assert hash(one) == hash(other)
+            assert all(at(one, x, y) == at(other, x, y) for x, y in itertools.product(VALUES, repeat=2))

@@ -1,5 +1,9 @@
-"""HDF5 can place the contents of one file in another: reading a model must read that model's file alone."""
+"""HDF5 can place the contents of one file in another, and compress any size into few bytes.
 
+Reading a model must read that model's file alone, and take memory for what that file holds.
+"""
+
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +11,7 @@ import pytest
 
 import staticgraph.compat.tf1 as tf
 from staticgraph.compiler.graph.errors import InvalidFileError
+from tests.fuzz_readers.watch import watched
 
 h5py = pytest.importorskip("h5py")
 
@@ -56,8 +61,7 @@ def test_weights_in_another_file(change, tmp_path):
     model.save(path)
     with h5py.File(path, "r+") as file:
         group = file["model_weights/dense"]
-        name = group.attrs["weight_names"][0]
-        name = name.decode() if isinstance(name, bytes) else name
+        name = text(group.attrs["weight_names"][0])
         del group[name]
         change(group, name, path)
     for read in (model.load_weights, tf.keras.models.load_model):
@@ -76,3 +80,43 @@ def test_groups_in_another_file(part, tmp_path):
         file[part] = h5py.ExternalLink(str(other), part)
     with pytest.raises(InvalidFileError, match="lies in another file"):
         model.load_weights(path)
+
+
+def saved(path):
+    """A model in a file, and the place of its matrix of weights there."""
+    model = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(2,))])
+    model.save(path)
+    with h5py.File(path) as file:
+        [group] = file["model_weights"].values()
+        return model, f"{group.name[1:]}/{text(group.attrs['weight_names'][0])}"
+
+
+def text(name):
+    """A name, which h5py reads as bytes or as text."""
+    return name.decode() if isinstance(name, bytes) else name
+
+
+def test_chunks_that_are_larger_than_their_array(tmp_path):
+    """HDF5 decompresses a chunk as a whole, however little of it lies within the array."""
+    model, name = saved(tmp_path / "net.h5")
+    with h5py.File(tmp_path / "net.h5", "r+") as file:
+        del file[name]
+        shape, most, chunk = (2, 3), (None, None), (1 << 12, 1 << 12)
+        made = file.create_dataset(name, shape, "f4", maxshape=most, chunks=chunk, compression="gzip")
+        made.id.write_direct_chunk((0, 0), zlib.compress(bytes(1 << 26)))
+    with watched(0), pytest.raises(InvalidFileError, match="chunks of 67108864 bytes"):
+        model.load_weights(tmp_path / "net.h5")
+
+
+def test_an_array_that_many_names_have(tmp_path):
+    """Each name alone claims what such a file may hold."""
+    model, name = saved(tmp_path / "net.h5")
+    with h5py.File(tmp_path / "net.h5", "r+") as file:
+        del file[name]
+        file.create_dataset(name, (1 << 19,), "f4", compression="gzip", data=np.zeros(1 << 19))
+        layer = file["/".join(name.split("/")[:2])]
+        for number in range(80):
+            layer[f"{number}"] = file[name]
+        layer.attrs["weight_names"] = [f"{number}".encode() for number in range(80)]
+    with pytest.raises(InvalidFileError, match="more than such a file holds"):
+        model.load_weights(tmp_path / "net.h5")

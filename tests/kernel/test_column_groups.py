@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.llvm.kernel import emit_phases
-from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Local
 from staticgraph.compiler.kernel.loops.nests import flatten, interchange
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.schedule_cpu.column_groups import by_column_groups
 from staticgraph.compiler.kernel.schedule_cpu.schedule import chunked, schedule
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Let, Loop, Store, Update
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    Kernel,
+    Let,
+    Loop,
+    LoopKind,
+    Span,
+    Stmt,
+    Store,
+    Update,
+)
 from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import each_width, launch
@@ -59,6 +71,57 @@ def continued() -> Kernel:
     return Kernel("continued", {"x": x, "s": replace(y, written=False), "y": y}, (Loop(g, body),))
 
 
+def kernel_of(*body: Stmt) -> Kernel:
+    buffers = {
+        "x": Buffer(float32, (ROWS, GROUPS, WIDTH)),
+        "n": Buffer(int64, (GROUPS,)),
+        "w": Buffer(float32, (WIDTH,)),
+        "y": Buffer(float32, (GROUPS,), written=True),
+    }
+    return Kernel("sums", buffers, (Loop(g, body),))
+
+
+def changing() -> Kernel:
+    """A value that the second sum needs changes after the first one."""
+    scale = Local("scale", float32)
+    return kernel_of(
+        Let(scale, Load("w", (g - g,), float32)),
+        Let(total, ZERO),
+        summed(total, element * scale),
+        Update(scale, scale + total),
+        Let(squares, ZERO),
+        summed(squares, element * scale),
+        Store("y", (g,), squares),
+    )
+
+
+def stored_before() -> Kernel:
+    """What a sum begins with is stored before it is summed up."""
+    return kernel_of(
+        Let(total, ZERO), Store("y", (g,), total), summed(total, element), Store("y", (g,), total)
+    )
+
+
+def read_before() -> Kernel:
+    """What a sum begins with is a factor of the sum before."""
+    sums = Let(total, ZERO), Let(squares, ZERO), summed(total, element * squares), summed(squares, element)
+    return kernel_of(*sums, Store("y", (g,), total + squares))
+
+
+def placed_by_a_local() -> Kernel:
+    """A factor is at a place that each group tells."""
+    place = Local("place", int64)
+    factor = Load("w", (scalar.minimum(scalar.maximum(place, 0), WIDTH - 1),), float32)
+    start = Let(place, Load("n", (g,), int64)), Let(total, ZERO)
+    return kernel_of(*start, summed(total, element * factor), Store("y", (g,), total))
+
+
+def of_kind(**options: Any) -> Kernel:
+    """The rows are no plain loop."""
+    rows = replace(summed(total, element), **options)
+    return kernel_of(Let(total, ZERO), rows, Store("y", (g,), total))
+
+
 def test_columns_are_summed_first():
     text = kernel_text(by_column_groups(flatten(moments()), 64))
     assert text.count("simd") == 2 and "columns4" in text and "columns5" in text
@@ -88,6 +151,12 @@ def test_sums_are_right_at_each_width(far_from, vector_bytes, rng):
         moments(Load("y", (scalar.cast(Load("w", (c,), float32), k.dtype),), float32)),  # places of the data
         moments(element=element * Load("x", (k, g - g, c - c), float32)),  # a weight of each row
         continued(),
+        changing(),
+        stored_before(),
+        read_before(),
+        placed_by_a_local(),
+        of_kind(kind=LoopKind.SIMD),
+        of_kind(share=Span(Const(0, int64), Const(ROWS, int64))),
     ],
 )
 def test_others_stay(kernel):

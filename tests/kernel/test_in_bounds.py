@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from staticgraph.compiler.graph.dtypes import float32, int32, int64, uint32
+from staticgraph.compiler.graph.dtypes import bool_, float32, int32, int64, uint32
 from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load, Local, Reduce
@@ -121,6 +121,21 @@ def test_refused(place: Expr):
 def test_clamped(body: Stmt):
     made = in_bounds((Let(at, Const(0, int64)), Loop(j, (body,))), BUFFERS)
     assert "minimum(maximum(" in "".join(map(statement_text, made))
+
+
+def test_a_buffer_without_elements_has_none_to_read_instead():
+    """There is no memory at its position 0, either."""
+
+    def without(name: str, stmt: Stmt) -> list[str]:
+        none = {**BUFFERS, name: Buffer(float32, (0,), written=True)}
+        return [*map(statement_text, in_bounds((Loop(i, (stmt,)),), none))]
+
+    assert without("x", store(i, x(n(i)) + one)) == [
+        statement_text(Loop(i, (store(i, Const(0, float32) + one),)))
+    ]
+    assert without("out", store(n(i))) == [
+        statement_text(Loop(i, (If(Const(False, bool_), (store(n(i)),)),)))
+    ]
 
 
 def test_the_clamp():

@@ -51,13 +51,13 @@ CASES: dict[str, Case] = {
     "sort of rows": (lambda x, w: sg.sort(x, 1, "DESCENDING"), [2, "n"], 1),
     "conv2d": (lambda x, w: sg.nn.conv2d(x, w, 1, "SAME"), [2, "n", "n", 2], 1),
     "conv2d with strides": (
-        lambda x, w: sg.nn.conv2d(x, w, [1, 2, 2, 1], "SAME"), [1, "n", "n", 2], 2,
+        lambda x, w: sg.nn.conv2d(x, w, [1, 2, 2, 1], "SAME"), [1, "n", "n", 2], 1,
 
     ),
     "conv2d without padding": (
         lambda x, w: sg.nn.conv2d(x, w, 1, "VALID"), [1, "n+3", "n+3", 2], 1,
     ),
-    "conv1d": (lambda x, w: sg.nn.conv1d(x, sg.reshape(w, [3, 2, 4]), 2, "SAME"), ["n", "n", 2], 2),
+    "conv1d": (lambda x, w: sg.nn.conv1d(x, sg.reshape(w, [3, 2, 4]), 2, "SAME"), ["n", "n", 2], 1),
     "depthwise": (
         lambda x, w: sg.nn.depthwise_conv2d(x, w, [1, 1, 1, 1], "SAME"), [1, "n", "n", 2], 1,
     ),
@@ -106,6 +106,13 @@ CASES: dict[str, Case] = {
     "ifft2d": (lambda x, w: sg.imag(sg.signal.ifft2d(sg.complex(x, x * x))), ["n+1", "n+2"], 1),
     "rfft": (lambda x, w: sg.abs(sg.signal.rfft(x)), [2, "n+1"], 1),
     "irfft": (lambda x, w: sg.signal.irfft(sg.complex(x, x * x)), [2, "n+2"], 1),
+    "halves": (lambda x, w: x[sg.shape(x)[0] // 2 :] + x[: (sg.shape(x)[0] + 1) // 2], ["n", 2], 1),
+    "rfft2d": (lambda x, w: sg.real(sg.signal.rfft2d(x)), [2, "n+1", "n+2"], 1),
+    "irfft2d": (lambda x, w: sg.signal.irfft2d(sg.complex(x, x * x)), ["n+1", "n+2"], 1),
+    "rfft3d": (lambda x, w: sg.imag(sg.signal.rfft3d(x)), ["n+2", 3, "n+1"], 1),
+    "irfft3d": (
+        lambda x, w: sg.signal.irfft3d(sg.complex(x, x * x), [5, 4, sg.shape(x)[2]]), [2, 3, "n+2"], 1,
+    ),
     "eigenvalues": (lambda x, w: sg.self_adjoint_eigvals(sg.matmul(x, x, transpose_b=True)), ["n+1", 3], 1),
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Reductions over nothing, with ties and with zeros."""
 
 import numpy as np
+import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import ops
@@ -41,3 +42,16 @@ def test_a_mean_of_more_elements_than_float16_can_count():
     with sg.Session() as session:
         value, slopes = session.run([mean, slope], {x: np.ones(70_000, np.float16)})
     assert value == 1 and (slopes == np.float16(1 / 70_000)).all()
+
+
+@pytest.mark.parametrize("dtype", [sg.float16, sg.float32, sg.float64, sg.int8], ids=str)
+def test_extremes_of_empty_segments_are_the_ends_of_the_dtype(dtype):
+    """As in TensorFlow 1.15; those of constants of float16 were infinite."""
+    ends = np.iinfo(dtype.numpy) if dtype.is_integer else np.finfo(dtype.numpy)
+    fed, ids = sg.placeholder(dtype, [3]), [0, 0, 2]
+    with sg.Session() as session:
+        for x in (fed, sg.constant([1, 2, 3], dtype)):
+            made = [f(x, ids, 4) for f in (sg.unsorted_segment_max, sg.unsorted_segment_min)]
+            largest, smallest = session.run(made, {fed: [1, 2, 3]})
+            np.testing.assert_array_equal(largest, np.array([2, ends.min, 3, ends.min], dtype.numpy))
+            np.testing.assert_array_equal(smallest, np.array([1, ends.max, 3, ends.max], dtype.numpy))

@@ -57,6 +57,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "a size of three": (
         lambda: ops.crop_and_resize(x(1, 4, 4, 1), x(1, 4), n(1), crop_size=(2, 2, 2)), "two entries",
     ),
+    "the spectrum of no points": (lambda: ops.open_rfft(x(2, 0)), "no points"),
     "a letter twice": (lambda: ops.einsum([x(2, 2)], equation="aa->a"), "alike"),
     "classes of a cube": (
         lambda: ops.stateless_multinomial(x(2, 3, 4), n(2), num_samples=2, output_dtype=sg.int32), "rank 3",

@@ -59,6 +59,18 @@ def test_a_damaged_word_of_a_peer_ends_nothing(pair, stranger):
     ask(first)
 
 
+def test_a_word_of_another_form_ends_nothing(pair, stranger):
+    first, second = pair
+    life = second._life()
+    lives = [{**life, "spent": "x"}, {**life, "rank": [1]}, {**life, "waits": 7, "rank": 5}, {"rank": 5}]
+    for news in (5, [], {}, "ask", {"ask": [1]}, {"ask": None}, *lives):
+        for each in pair:
+            stranger.sendto(each.address[2].encode() + json.dumps(news).encode(), each.address[:2])
+    ask(first)
+    ask(second)
+    assert [*first._lives] == [1] and first.steps == second.steps == first.waiting == {}
+
+
 def test_a_line_in_a_file_of_a_long_name_fits_into_a_datagram(pair, monkeypatch):
     """One that is cut off is no JSON, and ended the thread that hears it."""
     first, second = pair

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.graph.errors import InvalidArgumentError, ResourceExhaustedError
 
 SIZES = (0, 1, 2, 3, 5, 40)
 
@@ -159,3 +160,32 @@ def test_a_result_of_python_of_another_rank_than_the_graph_says():
     with sg.Session() as session:
         np.testing.assert_array_equal(session.run(y * 2.0, {x: [1.0, 2.0]}), [2.0, 4.0])
         np.testing.assert_array_equal(session.run(y * 2.0, {x: [1.0, 2.0, 3.0]}), [2.0, 4.0, 6.0])
+
+
+@pytest.mark.parametrize("open_sizes", [True, False])
+@pytest.mark.parametrize("shapes", [(3, 1), (1, 0), (2, 3)])
+def test_summands_whose_sizes_a_run_tells_do_not_broadcast(shapes, open_sizes):
+    """A sum is captured as additions, which broadcast; TensorFlow 1.15 refuses these, too."""
+    x, y = (sg.placeholder(sg.float32, [None]) for _ in shapes)
+    total = sg.add_n([x, y])
+    inside = sg.while_loop(lambda n, _: n < 2, lambda n, s: (n + 1, s + sg.reduce_sum(total)), [0, 0.0])[1]
+    with sg.Session(open_sizes=open_sizes) as session:
+        np.testing.assert_array_equal(session.run(total, {x: [1, 2], y: [3, 4]}), [4, 6])
+        for fetched in (total, inside):
+            with pytest.raises(InvalidArgumentError, match="shapes of the summands must be equal"):
+                session.run(fetched, dict(zip((x, y), map(np.ones, shapes), strict=True)))
+
+
+def test_results_without_elements_whose_other_axes_are_too_long():
+    """NumPy has no such array, and the program for other sizes must not be asked for one."""
+    n, m = (sg.placeholder(sg.int32, []) for _ in range(2))
+    made = sg.fill([n, m, m], 1.0)
+    total = sg.reduce_sum(made)
+    with sg.Session() as session:
+        for fetched in (made, total):
+            assert np.sum(session.run(fetched, {n: 3, m: 4})) == 48
+            for rows, columns in ((0, 2**31 - 1), (2**30, 2**31 - 1)):
+                if rows or fetched is made:
+                    with pytest.raises(ResourceExhaustedError, match="more memory than there are addresses"):
+                        session.run(fetched, {n: rows, m: columns}, timeout=30.0)
+            assert session.run(made, {n: 0, m: 5}).shape == (0, 5, 5)

@@ -467,3 +467,29 @@ def test_names_of_variables_that_the_run_itself_sets(sess):
     late = sg.report_uninitialized_variables([a, b])
     first, _, second = sess.run([early, step, late])
     assert (first.tolist(), second.tolist()) == ([b"a", b"b"], [b"b"])
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("kind", ["host op", "loop"])
+def test_random_numbers_of_two_stages_go_on_once_a_run(kind):
+    def drawn(staged: bool) -> list[np.ndarray]:
+        with sg.Graph().as_default(), sg.Session(device="cpu", open_sizes=True) as session:
+            length = sg.placeholder(sg.int32, [])
+            x = sg.random_uniform([length], seed=5)
+            if not staged:
+                y = x + 1.0
+            elif kind == "host op":
+                y = sg.py_func(np.copy, [x * 2.0], sg.float32) + 1.0
+            else:
+                shapes, twice = [sg.TensorShape([]), sg.TensorShape([None])], x * 2.0
+                grown = sg.while_loop(
+                    lambda i, a: i < length // 2,
+                    lambda i, a: (i + 1, sg.concat([a, twice[i : i + 1]], 0)),
+                    [0, twice[:0]],
+                    shape_invariants=shapes,
+                )
+                y = grown[1]
+            return [session.run([x, y], {length: n})[0] for n in (3, 4, 3, 5, 3)]
+
+    for one, other in zip(drawn(True), drawn(False), strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -7,10 +7,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.capture.nan_guard import checked
-from staticgraph.compiler.capture.rules.operations import DECISIONS
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import InvalidArgumentError
-from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.runtime.failures import nan_locator as culprit
 from tests.ops.harness import TESTED, Build, dtype_choices, uses
 
@@ -182,10 +180,6 @@ def test_the_branch_that_is_taken(x):
 
 
 # Decisions
-
-
-def test_ops_that_decide_exist():
-    assert set(DECISIONS) <= set(OPS)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ computation makes. Uses run in child processes, with sizes known while the graph
 
     python tools/fuzz/operands.py --record FILE              all of it, from where the record ends
     python tools/fuzz/operands.py --every 100                one in so many
+    python tools/fuzz/operands.py --turns 20                 sessions with open sizes, each of several runs
     python tools/fuzz/operands.py --device standin --every 50    on the simulator of a GPU
 """
 
@@ -84,21 +85,45 @@ def _audit(name: str, number: int, options: argparse.Namespace, told: Any) -> No
     from tests.ops.harness import TESTED
 
     guarded.install(at_end=number % 3 != 2)
-    op, chance = next(op for op in TESTED if op.name == name), Random(name)
+    op, chance = next(op for op in TESTED if op.name == name), Random(f"{name}{options.seed or ''}")
+    if options.turns:
+        _turns(op, chance, options.turns, told)
+        return
     variants = [v for use in samples(op) for v in (*sizes(use), *attributes(use))]
     variants += [drawn(chance.choice(samples(op)), chance) for _ in range(len(variants) // 4)]
     chosen = [v for v in variants if chance.randrange(options.every) == 0]
     for variant in chosen or variants[:1]:
-        shapes = [a.shape for a in variant.arrays]
-        told.write(f"at {name} {shapes} {variant.sample.attrs!r}\n".replace("\n", " ").strip() + "\n")
-        told.flush()
+        _at(variant, told)
         told.write(" ".join(judged(variant, chance.random() < 0.5, options.device).split()) + "\n")
+
+
+def _turns(op: Any, chance: Any, count: int, told: Any) -> None:
+    """Audit sessions of several runs, whose graphs leave sizes open."""
+    from tests.audit.turns import in_turn
+    from tests.audit.variants import attributes, samples
+
+    for _ in range(count):
+        use = chance.choice(samples(op))
+        if (others := list(attributes(use))) and chance.random() < 0.35:
+            use = chance.choice(others)
+        for each, run in in_turn(use, chance):
+            _at(each, told)
+            told.write(" ".join(run().split()) + "\n")
+
+
+def _at(use: Any, told: Any) -> None:
+    """Tell what is tried next, in case that the process ends with it."""
+    shapes = [a.shape for a in use.arrays]
+    told.write(f"at {use.op.name} {shapes} {use.sample.attrs!r}".replace("\n", " ").strip() + "\n")
+    told.flush()
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("ops", nargs="*", help="names of ops; all of them where none is given")
     parser.add_argument("--every", type=int, default=1, help="one use in so many, drawn evenly")
+    parser.add_argument("--turns", type=int, default=0, help="sessions with open sizes for each op")
+    parser.add_argument("--seed", type=int, default=0, help="of the random choices")
     parser.add_argument("--device", default="cpu", help="cpu, gpu or standin")
     parser.add_argument("--record", type=Path, help="a file that tells what was found; go on from it")
     return parser.parse_args()

@@ -99,7 +99,7 @@ def _open_works() -> Iterator[tuple[str, str, Any, Any]]:
     yield "open_fft", "FFT, open", drawn("complex", 64, 1000), lambda sg, x: sg.signal.fft(x)
     yield "open_rfft", "FFT of real numbers, open", real, lambda sg, x: sg.signal.rfft(x)
     yield "open_irfft", "FFT back to real numbers, open", spectra, lambda sg, x: sg.signal.irfft(x)
-    yield "open_fft2d", "FFT of a plane, open", drawn("complex", 64, 64), lambda sg, x: sg.signal.fft2d(x)
+    yield from _open_planes(drawn)
     yield "open_dct", "cosine transform, open", real, lambda sg, x: sg.signal.dct(x)
     yield "open_stft", "spectra in time, open", real, lambda sg, x: sg.signal.stft(x, 256, 64)
     frames = drawn("complex", 4, 20, 129)
@@ -117,6 +117,24 @@ def _open_works() -> Iterator[tuple[str, str, Any, Any]]:
     yield "open_sort", "sort, open", real, lambda sg, x: sg.sort(x)
     yield "open_top_k", "top 10, open", real, lambda sg, x: sg.nn.top_k(x, 10)
     yield "open_unique", "unique, open", drawn("real", 1000), lambda sg, x: sg.unique(x)
+
+
+def _open_planes(drawn: Any) -> Iterator[tuple[str, str, Any, Any]]:
+    """Transforms over several axes, all of which are open."""
+    for rank, title in (2, "a plane"), (3, "a box"):
+        points = drawn("complex", *(64, 64) if rank == 2 else (8, 16, 16))
+        real = drawn("real", *(64, 64) if rank == 2 else (8, 16, 16))
+        for name, inputs, what in (
+            ("fft", points, f"FFT of {title}"),
+            ("ifft", points, f"inverse FFT of {title}"),
+            ("rfft", real, f"FFT of {title} of real numbers"),
+            ("irfft", points, f"FFT back to {title} of real numbers"),
+        ):
+            transform = f"{name}{rank}d"
+            yield (
+                f"open_{transform}", f"{what}, open", inputs,
+                lambda sg, x, transform=transform: getattr(sg.signal, transform)(x),
+            )  # fmt: skip
 
 
 def _gp_without_algebra(sg: Any, x: Any, y: Any, p: Any) -> Any:

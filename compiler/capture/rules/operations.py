@@ -11,7 +11,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.step import SHORT, Needs, NeedsFeeds, NeedsStage
 from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk, no_inputs
-from staticgraph.compiler.graph.builder import plain
+from staticgraph.compiler.graph.builder import of_sizes, plain
 from staticgraph.compiler.graph.function import Node, Value, toposort
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning, ops
 from staticgraph.compiler.graph.sizes import AnySize
@@ -62,8 +62,6 @@ def _answer(value: Value) -> np.ndarray | None:
         inputs = [found.get(v, v.known) for v in node.inputs]
         known = [each for each in inputs if each is not None]
         if len(known) == len(inputs):
-            from staticgraph.compiler.graph.size_arithmetic import of_sizes  # few graphs need it
-
             (result,) = node.outputs
             made = of_sizes(node.op, known, node.attrs, result.dtype)
             if made is not None:
@@ -138,17 +136,6 @@ def known_trip_count(walk: Walk, loop: Operation) -> AnySize | None:
     return None if known is None else known.item()
 
 
-# Ops that decide by numbers and give none, and the input that they decide by.
-DECISIONS = {
-    "argmax": 0,
-    "argmin": 0,
-    "top_k": 0,
-    "in_top_k": 0,
-    "multinomial": 1,
-    "stateless_multinomial": 0,
-}
-
-
 def capture_operation(walk: Walk, op: Operation) -> Made:
     """Return the values of an operation that has no rule of its own."""
     return applied(walk, op, [walk.value(t) for t in op.tensors])
@@ -172,8 +159,10 @@ def capture_select(walk: Walk, op: Operation) -> Made:
 
 
 def capture_sum(walk: Walk, op: Operation) -> Made:
-    """Return a sum of many as additions of two, which rules know."""
-    return reduce(ops.add, (walk.value(t) for t in op.tensors))
+    """Return a sum of many as additions of two, which rules know, but which would let shapes differ."""
+    inputs = [walk.value(t) for t in op.tensors]
+    walk.build.types(op.definition, inputs, {})
+    return reduce(ops.add, inputs)
 
 
 def applied(walk: Walk, op: Operation, inputs: Sequence[Value]) -> Any:
@@ -185,7 +174,7 @@ def applied(walk: Walk, op: Operation, inputs: Sequence[Value]) -> Any:
     if definition.effect is Effect.RANDOM:
         attrs |= {"seed": 0, "seed2": 0}  # they are in the state: equal shapes are then equal kernels
     made_of_others = definition.inline or (definition.kind is Kind.COMPOSITE and definition.grad is None)
-    if made_of_others and definition.name not in DECISIONS:
+    if made_of_others and definition.decides_by is None:
         assert definition.expand is not None
         walk.build.types(definition, inputs, attrs)  # there is no node that would be checked
         _require(walk, definition, inputs, attrs)

@@ -40,20 +40,22 @@ class Turner:
         to: The type that they are converted to.
         piece: The piece, which begins at 0. If its number of lanes is open, it is an argument, too, and the
             last one is repeated in the lanes that do not exist.
-        rest: The steps after the last whole square; None if that is not known.
+        few: The number of steps if these are no whole square, 0 for more, None if that is not known.
     """
 
     dtype: DType
     to: DType
     piece: TilePiece
-    rest: int | None
+    few: int | None
 
     def code(self) -> Code:
-        """The function: squares first, then what is left of the `count` steps."""
+        """The function: squares of steps. The last square ends with the last step, so that it needs no code
+        of its own; some of its steps are those of the square before.
+        """
         w, dtype, to, piece = GemmWriter(), self.dtype, self.to, self.piece
         side = max(piece.width, 16 // to.size)
-        last = w.mul(w.add(VALID, -1), "%way") if isinstance(piece.valid, str) else None
-        columns, rows = _Multiples(w, "%way", piece.stop, last), _Multiples(w, "%pitch", side)
+        end = w.mul(w.add(VALID, -1), "%way") if isinstance(piece.valid, str) else None
+        columns, rows = _Multiples(w, "%way", piece.stop, end), _Multiples(w, "%pitch", side)
 
         def block(k: Number, steps: int) -> None:
             at = columns.addresses(w.address("%from", k, dtype), piece.stop, dtype)
@@ -69,16 +71,17 @@ class Turner:
             place = w.address("%to", w.mul(k, "%pitch"), to)
             w.store(w.convert(x, dtype, to, piece.width), place, to, piece.width, piece.width)
 
-        whole: Number = "%count"
-        if self.rest is None:
-            whole = w.value(f"and i64 %count, {-side}")
-        elif self.rest:
-            whole = w.add("%count", -self.rest)
-        w.when_less(0, whole, lambda: w.each(0, whole, side, lambda k: block(k, side)))
-        if self.rest is None:
-            w.when_less(whole, "%count", lambda: w.each(whole, "%count", 1, single))
-        elif self.rest:
-            block(whole, self.rest)
+        def squares() -> None:
+            last = w.add("%count", -side)
+            w.each(0, "%count", side, lambda k: block(w.minimum(k, last), side))
+
+        if self.few is None:
+            enough = w.value(f"icmp sge i64 %count, {side}")
+            w.either(enough, squares, lambda: w.each_of("%count", single))
+        elif self.few:
+            block(0, self.few)
+        else:
+            squares()
         return w.finish(["ptr noalias %from", "ptr noalias %to", *_NUMBERS, f"i64 {VALID}"], attributes=WIDE)
 
 
@@ -117,11 +120,11 @@ def turn(
     """Call the function that turns around one piece, `count` steps of it."""
     at_run_time = isinstance(piece.valid, str)
     side = max(piece.width, 16 // to.size)
-    rest = count % side if isinstance(count, int) else None
+    few = (count if count < side else 0) if isinstance(count, int) else None
     plain = replace(piece, start=0, valid=VALID if at_run_time else piece.valid)
     numbers = (stream.lane, pitch, count, piece.valid if at_run_time else 0)
     arguments = [("i64", str(w.number(n))) for n in numbers]
-    code = _written(Turner(stream.dtype, to, plain, rest))
+    code = _written(Turner(stream.dtype, to, plain, few))
     w.call_shared(code, ("ptr", source), ("ptr", target), *arguments)
 
 

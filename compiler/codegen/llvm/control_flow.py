@@ -67,68 +67,104 @@ def loop(
     writer: Emitter, segment: LoopSegment, address: Address, number: Number, watch: BufferRef, clock: Clock
 ) -> None:
     """Call an inner step as often as it asks for."""
-    body, table = segment.body, address(segment.body.table)
-    finals = [address(c.final) for c in segment.carried]
-    inits = [
-        final if c.init is None else address(c.init) for c, final in zip(segment.carried, finals, strict=True)
-    ]
-    others = {n: address(c.other) for n, c in enumerate(segment.carried) if c.other is not None}
-    again = address(segment.again)
-    watcher = "" if segment.patience is None else address(watch)
-    _fill(writer, body, address)
-    if body.before is not None:
-        writer.need(f"declare i32 @{body.before.name}(ptr)")
-        writer.value(f"call i32 @{body.before.name}(ptr {table})")
-    pred = writer.value(f"load i8, ptr {address(segment.pred)}, align 1")
-    spare = address(segment.spare) if segment.rows else ""
-    # Open sizes are read where they are first asked for: not in a round, which may never come.
-    rows = [(row, address(row.base), number(row.rows), number(row.size)) for row in segment.rows]
-    for copy in segment.copies:
-        _copy(writer, address(copy.target), address(copy.source), number(copy.size))
-    if segment.rows:
-        writer.clear(spare, number(segment.spare_bytes))
-    for carried, init, final in zip(segment.carried, inits, finals, strict=True):
-        if carried.other is None:  # overwritten in place
-            _copy(writer, final, init, number(carried.size))
-            _set(writer, table, carried.argument, final)
-            _set(writer, table, carried.result, final)
-    head, inside, stopped, done = (writer.label() for _ in range(4))
-    turns = {n: _Turn(writer.reserve(), writer.reserve(), writer.reserve()) for n in others}
-    runs, rounds, following = (writer.reserve() for _ in range(3))
-    first = writer.value(f"icmp ne i8 {pred}, 0")
-    before = writer.block
-    writer.branch(head)
-    # The phis name the block that the rounds end in, which is not known yet: they are put in afterwards.
-    writer.start(head)
-    place = len(writer.lines)
-    writer.branch_if(runs, inside, done)
-    writer.start(inside)
-    for n, turn in turns.items():
-        _set(writer, table, segment.carried[n].argument, turn.current)
-        _set(writer, table, segment.carried[n].result, turn.target)
-    for row, base, count, size in rows:
-        counter = turns[row.counter].current if row.counter in turns else finals[row.counter]
-        _set(writer, table, row.slot, _row(writer, row, base, counter, spare, count, size))
-    status = writer.value(f"call i32 @{body.code.name}(ptr {table})")
-    writer.need(f"declare i32 @{body.code.name}(ptr)")
-    _stop_if(writer, status, stopped)
-    if segment.patience is not None:
-        _look(writer, watcher, clock, rounds, following, segment.patience, stopped)
-    last = writer.value(f"load i8, ptr {again}, align 1")
-    holds = writer.value(f"icmp ne i8 {last}, 0")
-    latch = writer.block
-    writer.branch(head)
-    phis = [f"  {runs} = phi i1 [ {first}, %{before} ], [ {holds}, %{latch} ]"]
-    if segment.patience is not None:
-        phis.append(f"  {rounds} = phi i64 [ 0, %{before} ], [ {following}, %{latch} ]")
-    for n, turn in turns.items():
-        phis += turn.phis((inits[n], finals[n], others[n]), before, latch)
-    writer.lines[place:place] = phis
-    writer.start(stopped)
-    writer.line("ret i32 1")
-    writer.start(done)
-    for n, turn in turns.items():
-        _copy_if_elsewhere(writer, finals[n], turn.current, number(segment.carried[n].size))
+    written = _Loop(writer, segment, address, number, watch)
+    written.prepare()
+    written.rounds(clock)
+    written.keep()
+
+
+class _Loop:
+    """Writer of one loop. Addresses are read here, before the loop, and not in each round."""
+
+    def __init__(
+        self, writer: Emitter, segment: LoopSegment, address: Address, number: Number, watch: BufferRef
+    ) -> None:
+        carried = segment.carried
+        self._writer, self._segment, self._number = writer, segment, number
+        self._table = address(segment.body.table)
+        self._finals = [address(c.final) for c in carried]
+        self._inits = [
+            final if c.init is None else address(c.init)
+            for c, final in zip(carried, self._finals, strict=True)
+        ]
+        self._others = {n: address(c.other) for n, c in enumerate(carried) if c.other is not None}
+        self._again = address(segment.again)
+        self._watch = "" if segment.patience is None else address(watch)
+        _fill(writer, segment.body, address)
+        if segment.body.before is not None:
+            writer.need(f"declare i32 @{segment.body.before.name}(ptr)")
+            writer.value(f"call i32 @{segment.body.before.name}(ptr {self._table})")
+        self._pred = writer.value(f"load i8, ptr {address(segment.pred)}, align 1")
+        self._spare = address(segment.spare) if segment.rows else ""
+        # Open sizes are read where they are first asked for: not in a round, which may never come.
+        self._rows = [(row, address(row.base), number(row.rows), number(row.size)) for row in segment.rows]
+        for copy in segment.copies:
+            _copy(writer, address(copy.target), address(copy.source), number(copy.size))
+        self._turns: dict[int, _Turn] = {}
+
+    def prepare(self) -> None:
+        """Write what happens once before the first round."""
+        writer, segment = self._writer, self._segment
+        if segment.rows:
+            writer.clear(self._spare, self._number(segment.spare_bytes))
+        for carried, init, final in zip(segment.carried, self._inits, self._finals, strict=True):
+            if carried.other is None:  # overwritten in place
+                _copy(writer, final, init, self._number(carried.size))
+                _set(writer, self._table, carried.argument, final)
+                _set(writer, self._table, carried.result, final)
+
+    def rounds(self, clock: Clock) -> None:
+        """Write the loop itself, which is left when a round says so, or when the run is stopped."""
+        writer, segment = self._writer, self._segment
+        head, inside, stopped, done = (writer.label() for _ in range(4))
+        self._turns = {n: _Turn(writer.reserve(), writer.reserve(), writer.reserve()) for n in self._others}
+        runs, rounds, following = (writer.reserve() for _ in range(3))
+        first = writer.value(f"icmp ne i8 {self._pred}, 0")
+        before = writer.block
+        writer.branch(head)
+        # The phis name the block that the rounds end in, which is not known yet: they are put in afterwards.
+        writer.start(head)
+        place = len(writer.lines)
+        writer.branch_if(runs, inside, done)
+        writer.start(inside)
+        self._call(stopped)
+        if segment.patience is not None:
+            _look(writer, self._watch, clock, rounds, following, segment.patience, stopped)
+        last = writer.value(f"load i8, ptr {self._again}, align 1")
+        holds = writer.value(f"icmp ne i8 {last}, 0")
+        latch = writer.block
+        writer.branch(head)
+        phis = [f"  {runs} = phi i1 [ {first}, %{before} ], [ {holds}, %{latch} ]"]
+        if segment.patience is not None:
+            phis.append(f"  {rounds} = phi i64 [ 0, %{before} ], [ {following}, %{latch} ]")
+        for n, turn in self._turns.items():
+            phis += turn.phis((self._inits[n], self._finals[n], self._others[n]), before, latch)
+        writer.lines[place:place] = phis
+        writer.start(stopped)
+        writer.line("ret i32 1")
+        writer.start(done)
+
+    def _call(self, stopped: str) -> None:
+        """Call the inner step, with the addresses that change from round to round."""
+        writer, table = self._writer, self._table
+        for n, turn in self._turns.items():
+            _set(writer, table, self._segment.carried[n].argument, turn.current)
+            _set(writer, table, self._segment.carried[n].result, turn.target)
+        for row, base, count, size in self._rows:
+            counter = (
+                self._turns[row.counter].current if row.counter in self._turns else self._finals[row.counter]
+            )
+            _set(writer, table, row.slot, _row(writer, row, base, counter, self._spare, count, size))
+        name = self._segment.body.code.name
+        status = writer.value(f"call i32 @{name}(ptr {table})")
+        writer.need(f"declare i32 @{name}(ptr)")
+        _stop_if(writer, status, stopped)
+
+    def keep(self) -> None:
+        """Write the copies of values that did not end where they are wanted."""
+        for n, turn in self._turns.items():
+            size = self._number(self._segment.carried[n].size)
+            _copy_if_elsewhere(self._writer, self._finals[n], turn.current, size)
 
 
 def _row(writer: Emitter, row: RowPointer, base: str, counter: str, spare: str, count: str, size: str) -> str:

@@ -29,7 +29,8 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.open_sizes import linear
-from staticgraph.compiler.graph.sizes import MOST, AnySize, AtLeastOne, AtMost, Atom, Quotient, Size
+from staticgraph.compiler.graph.size_atoms import AtLeastOne, AtMost, Atom, Quotient
+from staticgraph.compiler.graph.sizes import MOST, AnySize, Size
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass
 

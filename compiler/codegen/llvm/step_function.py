@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from staticgraph.compiler.codegen.abi import BufferRef, CopyCall, KernelCall, Work
 from staticgraph.compiler.codegen.llvm.clock import ENTRY_WORDS, Clock, read, record
 from staticgraph.compiler.codegen.llvm.text import Emitter
-from staticgraph.compiler.graph.sizes import AnySize, AtLeastOne, AtMost, Quotient, Size, bounds, made, same
+from staticgraph.compiler.graph.size_atoms import AtLeastOne, AtMost, Quotient
+from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, made, same
 from staticgraph.compiler.support.dataclass import dataclass
 
 LOOK = 4e6  # ns of work of one thread between looks at the watch

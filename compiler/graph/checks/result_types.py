@@ -84,11 +84,16 @@ def _check_sizes(type: TensorType) -> None:
         require(False, what, hint="sizes are whole numbers, 0 or more")
     if not usual and is_open(type.shape):  # looked at when the values are known: see `addressable`
         return
-    if math.prod(filter(None, type.shape)) * type.dtype.size >= _ADDRESSES:
+    if not has_addresses(type):
         what = f"a result of shape {shape_text(type.shape)} needs more memory than there are addresses"
         require(False, what, "it has too many elements for any computer", SizeError)
     if len(type.shape) > MOST_AXES:
         require(False, f"a result has {len(type.shape)} axes, and can have {MOST_AXES}")
+
+
+def has_addresses(type: TensorType) -> bool:
+    """Return True if NumPy takes a shape, as far as it is known. An axis without elements counts as one."""
+    return math.prod(filter(None, type.shape or ())) * type.dtype.size < _ADDRESSES
 
 
 def addressable(sizes: Iterable[AnySize], values: Mapping[str, int]) -> bool:

@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.open_sizes import replaced
 from staticgraph.compiler.graph.sizes import (
     AnySize,
+    AtLeastOne,
     AtMost,
     Quotient,
     Size,
@@ -207,6 +208,8 @@ def when_positive(size: AnySize) -> dict[str, int]:
         case str() as name:
             return {name: least} if least > 0 else {}
         case AtMost(size=inner, most=most) if 0 < least <= most:
+            return when_positive(inner - (least - 1))
+        case AtLeastOne(size=inner) if least > 1:
             return when_positive(inner - (least - 1))
         case Quotient(dividend=inner, divisor=divisor):
             return when_positive(inner - (least * divisor - 1))

@@ -178,7 +178,7 @@ class Facts:
             extent = less.extent if most is None else most - (by - 1)
             if proven(operator.le, extent, self.extents.get(less, less.extent)):
                 self.extents[less] = extent
-        form = self._sum(greater) + self._sum(less).times(-1)
+        form = self._sum(greater) + self._sum(less).times(-1)  # at least `by`
         self._read.update(*map(_read, form.terms))
         self._found = {}
         key = frozenset(form.terms.items())
@@ -187,10 +187,11 @@ class Facts:
         for term, factor in form.terms.items():
             if isinstance(factor, Size):
                 continue
+            # What the condition leaves for this term, with all others as large as they may be.
             others = Affine({t: f for t, f in form.terms.items() if t is not term})
             most = sum(
-                max(end * f for end in self.range(t) for f in size_bounds(by))
-                for t, by in others.terms.items()
+                max(end * bound for end in self.range(other) for bound in size_bounds(times))
+                for other, times in others.terms.items()
             )
             low, high = self.range(term)
             if factor == 1:

@@ -6,6 +6,7 @@ Generated code checks no address, so every position is looked at before code is 
     x[minimum(maximum(n[i], 0), 3)]        proven
     if (n[i] >= 0) & (n[i] < 4): x[n[i]]   proven, by the condition
     x[n[i] % m[i]]                         unknown: becomes x[minimum(maximum(n[i] % m[i], 0), 3)]
+    x[n[i]] in x: float32[0]               unknown: becomes 0, since there is no element to read instead
 
 A position of loop variables alone takes every value of its range: one that leaves the buffer is an error, of
 a type rule that let operands of wrong sizes pass. Any other position depends on data. Its range is found by
@@ -22,12 +23,13 @@ import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 
-from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.dtypes import bool_, int64
 from staticgraph.compiler.graph.open_sizes import replaced
 from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, proven, same
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import (
+    Const,
     Expr,
     Extent,
     Index,
@@ -64,6 +66,10 @@ _PATIENCE = 3  # iterations of a loop that are followed before a range that grow
 
 class OutOfBoundsError(Exception):
     """A kernel would leave a buffer whatever the data are."""
+
+
+class _NoElements(Exception):
+    """A position that is not proven to lie in a buffer is one of a buffer without elements."""
 
 
 def outside(position: Expr, extent: AnySize) -> Range | None:
@@ -168,7 +174,10 @@ class _Prover:
                 return stmt if made_value is value else Update(local, made_value, combine)
             case Store(name, at, value):
                 places = tuple(self.expression(place, known, runs) for place in at)
-                places = self.position(name, places, known, runs)
+                try:
+                    places = self.position(name, places, known, runs)
+                except _NoElements:
+                    return If(Const(False, bool_), (stmt,))
                 made_value = self.expression(value, known, runs)
                 known.forget(value.dtype)  # maybe of the same memory
                 unchanged = all(a is b for a, b in zip(places, at, strict=True))
@@ -235,7 +244,11 @@ class _Prover:
         for node in _evaluated(root):
             children = tuple(map(done.get, node.children, node.children))
             if isinstance(node, Load) and node.buffer in self.buffers:
-                children = self.position(node.buffer, children, known, runs)
+                try:
+                    children = self.position(node.buffer, children, known, runs)
+                except _NoElements:
+                    done[node] = Const(0, node.dtype)
+                    continue
             if children != node.children:  # equal expressions are one object
                 done[node] = rebuild(node, children)
         return done.get(root, root)
@@ -245,11 +258,11 @@ class _Prover:
         reads = loads(root)
         if reads and Reduce in map(type, walk(root)):
             return False
-        for load in reads:
-            made = self.position(load.buffer, load.at, known, runs)
-            if made is not load.at and made != load.at:
-                return False
-        return True
+        try:
+            made = [self.position(load.buffer, load.at, known, runs) for load in reads]
+        except _NoElements:
+            return False
+        return all(places == load.at for places, load in zip(made, reads, strict=True))
 
     def position(self, name: str, at: tuple[Expr, ...], known: Facts, runs: bool) -> tuple[Expr, ...]:
         if name not in self.buffers:
@@ -276,10 +289,14 @@ class _Prover:
             if runs and all(isinstance(term, (Index, Extent)) for term in linear(simple).terms):
                 _ask(simple, extent)
                 return place
-        if isinstance(extent, Size) and (known.is_some(extent) or extent > 0):
-            # An axis that may be empty has no element to read instead.
-            return scalar.minimum(scalar.maximum(place, 0), Extent(extent - 1))
-        return scalar.minimum(scalar.maximum(place, 0), max(extent - 1, 0))
+        # An axis that may be empty has no element to read instead.
+        if isinstance(extent, Size):
+            is_empty, last = not (known.is_some(extent) or extent > 0), Extent(extent - 1)
+        else:
+            is_empty, last = extent == 0, extent - 1
+        if is_empty:
+            raise _NoElements
+        return scalar.minimum(scalar.maximum(place, 0), last)
 
 
 def _is_inside(place: Expr, extent: AnySize, known: Facts) -> bool:

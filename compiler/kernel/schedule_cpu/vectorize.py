@@ -29,6 +29,7 @@ from staticgraph.compiler.kernel.indices.affine import linear
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.loops.dependence import accesses, lane_locals, obstacle, reductions
 from staticgraph.compiler.kernel.loops.nests import GATHER, PAIRS, SCATTER, is_one_of, step_of
+from staticgraph.compiler.kernel.loops.wraps import in_lanes, without_divisions
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -53,7 +54,8 @@ _LOOP = 1.0  # to count and to jump
 
 def vectorize(kernel: Kernel, vector_bytes: int) -> Kernel:
     """`kernel` with the best choice of SIMD loops, for vectors of `vector_bytes`."""
-    return replace(kernel, body=_Vectorizer(kernel.buffers, vector_bytes).block(kernel.body).body)
+    body = _Vectorizer(kernel.buffers, vector_bytes).block(kernel.body).body
+    return replace(kernel, body=without_divisions(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +104,25 @@ class _Vectorizer:
                 lanes = self.lanes(stmt)
                 plain = stmt.kind is LoopKind.SERIAL and not _shares(stmt) and not _has_lanes(stmt)
                 if plain and lanes > 1 and obstacle(stmt, self.buffers) is None:
-                    choices = [replace(stmt, kind=LoopKind.SIMD), *_by_columns(stmt, lanes)]
-                    vector, best = min([(self.vector_cost(each, lanes), n) for n, each in enumerate(choices)])
+                    choices = [in_lanes(stmt), *((row,) for row in _by_columns(stmt, lanes))]
+                    plans = [self.in_lanes(each, lanes) for each in choices]
+                    vector, best = min((plan.cost, n) for n, plan in enumerate(plans))
                     if vector < cost:
-                        return _Plan((choices[best],), vector)
+                        return plans[best]
                 return _Plan((replace(stmt, body=serial.body),), cost)
             case While() | If():
                 plan = self.block(stmt.body)
                 trips = UNKNOWN_TRIPS if isinstance(stmt, While) else 1
                 return _Plan((replace(stmt, body=plan.body),), trips * plan.cost)
         return _Plan((stmt,), self.cost((stmt,), None, 1, ()))
+
+    def in_lanes(self, loops: tuple[Loop, ...], lanes: int) -> _Plan:
+        """A loop in vector lanes and its serial ends, with their cost."""
+        costs = [
+            self.vector_cost(part, lanes) if part.kind is LoopKind.SIMD else self.statement(part).cost
+            for part in loops
+        ]
+        return _Plan(loops, sum(costs))
 
     def lanes(self, loop: Loop) -> int:
         """Elements of the widest type in `loop` that a vector holds."""

@@ -12,6 +12,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import method, ops
+from staticgraph.compiler.graph.open_sizes import summed_up
 from staticgraph.compiler.graph.shapes import (
     TensorType,
     compatible,
@@ -318,7 +319,7 @@ def _interleave_type(*parts: TensorType, strides: Any) -> TensorType:
     for axis in range(len(strides)):
         along = [s[axis] for s, at in zip(shapes, _remainders(strides), strict=True) if not any(
             r for d, r in enumerate(at) if d != axis)]
-        sizes.append(None if None in along else sum(n for n in along if n is not None))
+        sizes.append(None if None in along else summed_up(sum(n for n in along if n is not None)))
     for shape, at in zip(shapes, _remainders(strides), strict=True):
         wanted = (None if n is None else -(-(n - r) // s) for n, r, s in zip(sizes, at, strides, strict=True))
         merge(shape, tuple(wanted), f"part {at} and the place for it,")

@@ -34,7 +34,7 @@ def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
 @movement(
     tf="BroadcastTo", type=_broadcast_type, numpy=lambda input, shape: np.broadcast_to(input, shape).copy(),
     operands=("shape",), partial=("shape",), dtypes=ANY, strings=True,
-    grad=lambda g, y, input, shape: (g,), grad_takes=(),
+    grad=lambda g, y, input, shape: (g,), grad_takes=(), broadcasts=True,
     samples=[Sample(real(3), shape=(2, 3)), Sample(real(2, 1), shape=(4, 2, 3)), Sample(real(), shape=(2, 2)),
              Sample(real(1), shape=(0,))],
 )

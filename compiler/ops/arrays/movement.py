@@ -105,7 +105,7 @@ def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> A
 @movement(
     tf="Reshape", type=lambda tensor, shape: TensorType(tensor.dtype, reshaped(tensor.shape, shape)),
     numpy=_numpy_reshape, operands=("shape",), partial=("shape",), dtypes=ANY, strings=True,
-    static=_reshape_static,
+    static=_reshape_static, grad_any_rank=True,
     grad=lambda g, y, tensor, shape: (ops.reshape(g, shape=sizes(tensor)),), grad_takes=(),
     samples=[Sample(real(2, 6), shape=(3, 4)), Sample(real(2, 3, 4), shape=(-1, 8)),
              Sample(real(), shape=(1, 1)), Sample(real(0, 3), shape=(3, 0)),
@@ -178,7 +178,7 @@ def _expand_static(types: list[TensorType], values: list[Any], axis: Any) -> Any
     tf="ExpandDims", type=_expanded,
     numpy=lambda input, axis: np.expand_dims(input, int(np.reshape(axis, ()))),
     operands={"axis": "dim"}, partial=("axis",), dtypes=ANY, strings=True, static=_expand_static,
-    grad=lambda g, y, input, axis: (ops.reshape(g, shape=sizes(input)),), grad_takes=(),
+    grad=lambda g, y, input, axis: (ops.reshape(g, shape=sizes(input)),), grad_takes=(), grad_any_rank=True,
     samples=[Sample(real(2, 3), axis=0), Sample(real(2, 3), axis=-1), Sample(real(2, 3), axis=1),
              Sample(real(), axis=0)],
 )
@@ -210,7 +210,7 @@ def _squeezed(input: TensorType, axis: Any = None) -> TensorType:
 @movement(
     tf="Squeeze", type=_squeezed,
     numpy=lambda input, axis=None: np.squeeze(input, _squeezed_axes(input.shape, axis)), dtypes=ANY,
-    strings=True,
+    strings=True, grad_any_rank=True,
     grad=lambda g, y, input, axis=None: (ops.reshape(g, shape=sizes(input)),), grad_takes=(),
     samples=[Sample(real(1, 3, 1)), Sample(real(1, 3, 1), axis=(0,)), Sample(real(2, 1, 3), axis=(-2,)),
              Sample(real(2, 3)), Sample(real(1, 1))],

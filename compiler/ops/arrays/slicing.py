@@ -183,7 +183,7 @@ def _open_span(size: AnySize, low: AnySize | None, high: AnySize | None, step: i
     start = (first if step > 0 else last) if low is None else inside(low)
     stop = (last if step > 0 else first) if high is None else inside(high)
     distance = stop - start if step > 0 else start - stop
-    return SliceSpan(start, (distance + abs(step) - 1) // abs(step) if distance > 0 else 0, step)
+    return SliceSpan(start, (distance + abs(step) - 1) // abs(step) if distance >= 0 else 0, step)
 
 
 def strided_type(input_: TensorType, begin: Any, end: Any, strides: Any = None, **masks: int) -> TensorType:

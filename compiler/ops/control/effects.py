@@ -64,7 +64,7 @@ def _print(
 
 @structural(
     tf="Print", type=lambda input, *data, **_: input, numpy=_print, effect=Effect.EFFECT, vars={"data": "*"},
-    grad=lambda g, y, input, *data, **_: (g, *(None for _ in data)), grad_takes=(),
+    grad=lambda g, y, input, *data, **_: (g, *(None for _ in data)), grad_takes=(), grad_any_rank=True,
 )
 def print_values(
     input: Any, *data: Any, text: str = "", shown: Shown = (), first: Any = None, summarize: int = 3
@@ -128,7 +128,7 @@ def _numerics(tensor: np.ndarray, message: str) -> np.ndarray:
 
 @structural(
     tf="CheckNumerics", type=lambda tensor, message: tensor, numpy=_numerics, effect=Effect.EFFECT,
-    dtypes=FLOATING, grad=lambda g, y, tensor, message: (g,), grad_takes=(),
+    dtypes=FLOATING, grad=lambda g, y, tensor, message: (g,), grad_takes=(), grad_any_rank=True,
 )
 def check_numerics(tensor: Any, *, message: str) -> Any:
     """`tensor`; an error with `message` where it has elements that are NaN or infinite."""

@@ -113,7 +113,7 @@ def negative(x: Any) -> Any:
 
 @elementwise(
     tf="Abs", numpy=np.abs, dtypes=REAL, primitive="abs", samples=reals(),
-    grad=lambda g, y, x: (g * ops.sign(x),),
+    of_sizes=lambda x: x if x >= 0 else -x, grad=lambda g, y, x: (g * ops.sign(x),),
 )
 def abs_(x: Any) -> Any:
     """The absolute value of real numbers. Its gradient at 0 is 0."""

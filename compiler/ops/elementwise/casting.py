@@ -59,7 +59,8 @@ def _cast_grad(g: Any, y: Any, x: Any, dtype: DType) -> tuple[Any]:
 
 @elementwise(
     tf="Cast", numpy=_converted, result=_cast_type, dtypes=ANY, primitive="cast", grad=_cast_grad,
-    static=_cast_static, samples=reals(-3, 3, attrs=[{"dtype": d} for d in _TARGETS]),
+    static=_cast_static, of_sizes=lambda x, dtype: x,
+    samples=reals(-3, 3, attrs=[{"dtype": d} for d in _TARGETS]),
 )
 def cast(x: Any, *, dtype: DType) -> Any:
     """x as numbers of another type.

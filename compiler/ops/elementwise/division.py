@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.builder import infer_dtype
 from staticgraph.compiler.graph.checks.requirements import divisor
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, REAL, DType, float32, float64
 from staticgraph.compiler.graph.opdef import method, scope
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.elementwise.casting import cast
 from staticgraph.compiler.ops.kinds import elementwise, holomorphic
@@ -66,13 +67,23 @@ def div_no_nan(x: Any, y: Any) -> Any:
     return scalar.select(scalar.eq(y, 0), 0, x / y)
 
 
+def _quotient_of_sizes(x: AnySize, y: AnySize) -> AnySize:
+    if y == 0:
+        raise TypeError("nothing is divided by zero: a run tells it")
+    return x // y
+
+
+def _truncated_of_sizes(x: AnySize, y: AnySize) -> AnySize:
+    return _quotient_of_sizes(x, y) if (x >= 0) == (y >= 0) else -_quotient_of_sizes(-x, y)
+
+
 def _floored(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return _safe(np.floor_divide)(x, y) if x.dtype.kind in "iu" else np.floor(x / y)
 
 
 @elementwise(
     tf="FloorDiv", numpy=_floored, dtypes=REAL, primitive="floordiv", differentiable=False, samples=DIVISORS,
-    requires=divisor("floor_div"),
+    requires=divisor("floor_div"), of_sizes=_quotient_of_sizes,
 )
 def floor_div(x: Any, y: Any) -> Any:
     """x / y rounded down: -7 / 2 gives -4.
@@ -86,6 +97,7 @@ def floor_div(x: Any, y: Any) -> Any:
 @elementwise(
     tf="FloorMod", numpy=lambda x, y: _safe(np.mod)(x, y) if x.dtype.kind in "iu" else np.mod(x, y),
     dtypes=REAL, primitive="floormod", samples=DIVISORS, requires=divisor("floormod"),
+    of_sizes=lambda x, y: x - _quotient_of_sizes(x, y) * y,
     grad=lambda g, y, a, b: (g, -g * floor_div(a, b)),
 )
 def floormod(x: Any, y: Any) -> Any:
@@ -110,7 +122,7 @@ def _truncated_whole(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 @elementwise(
     tf="TruncateDiv", numpy=_truncated, dtypes=REAL, primitive="truncdiv", differentiable=False,
-    samples=DIVISORS, requires=divisor("truncatediv"),
+    samples=DIVISORS, requires=divisor("truncatediv"), of_sizes=_truncated_of_sizes,
 )
 def truncatediv(x: Any, y: Any) -> Any:
     """x / y rounded towards zero, as in C: -7 / 2 gives -3.
@@ -124,6 +136,7 @@ def truncatediv(x: Any, y: Any) -> Any:
 @elementwise(
     tf="TruncateMod", numpy=lambda x, y: _safe(np.fmod)(x, y) if x.dtype.kind in "iu" else np.fmod(x, y),
     dtypes=REAL, primitive="truncmod", samples=DIVISORS, requires=divisor("truncatemod"),
+    of_sizes=lambda x, y: x - _truncated_of_sizes(x, y) * y,
     grad=lambda g, y, a, b: (g, -g * truncatediv(a, b)),
 )
 def truncatemod(x: Any, y: Any) -> Any:

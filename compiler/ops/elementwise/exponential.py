@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from staticgraph.compiler.graph.checks.requirements import exponent
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC
 from staticgraph.compiler.graph.opdef import method, ops
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.primitives.functions import power_of
 from staticgraph.compiler.ops.elementwise.casting import cast
@@ -25,6 +27,7 @@ from staticgraph.compiler.ops.kinds import elementwise, holomorphic
 from staticgraph.compiler.ops.samples import positive, reals
 
 CONTINUOUS = FLOATING | COMPLEX
+_MOST_POWER = 8  # a greater power of a size does not fit into 64 bits
 
 
 @elementwise(
@@ -128,9 +131,15 @@ def _power_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return g * b * pow_(select(constant, 1, a), b - 1), g * y * select(valid, log(select(valid, a, 1)), 0)
 
 
+def _power_of_size(x: AnySize, y: AnySize) -> AnySize:
+    if isinstance(y, Size) or not 0 <= y <= _MOST_POWER:
+        raise TypeError("this power of a size is no size")
+    return math.prod([x] * y)
+
+
 @elementwise(
     tf="Pow", numpy=power_of, dtypes=NUMERIC, primitive="pow", samples=reals(0.5, 3, (-2, 3)),
-    grad=holomorphic(_power_grad), requires=exponent("pow"),
+    grad=holomorphic(_power_grad), requires=exponent("pow"), of_sizes=_power_of_size,
 )
 def pow_(x: Any, y: Any) -> Any:
     """x ** y, element by element. A negative exponent of an integer is an InvalidArgumentError.

@@ -103,7 +103,7 @@ def _polygamma(a: float, x: float) -> float:
 @routine(
     tf="Zeta", type=_broadcast_type, numpy=each(_zeta), dtypes=_DTYPES, samples=reals(2, 4, (0.5, 4)),
     differentiable=(1,), no_gradient_known=(0,),
-    grad=lambda g, y, x, q: (None, -g * x * ops.zeta(x + 1.0, q)), grad_takes=(),
+    grad=lambda g, y, x, q: (None, -g * x * ops.zeta(x + 1.0, q)), grad_takes=(), broadcasts=True,
 )
 def zeta(outs: tuple[Out, ...], x: View, q: View) -> tuple[Stmt, ...]:
     """The Hurwitz zeta function: the sum of (q + n) ** -x for n = 0, 1, 2... There is no gradient by x.
@@ -118,7 +118,7 @@ def zeta(outs: tuple[Out, ...], x: View, q: View) -> tuple[Stmt, ...]:
     tf="Polygamma", type=_broadcast_type, numpy=each(_polygamma), dtypes=_DTYPES, differentiable=(1,),
     samples=[Sample(real(3, low=2, high=2), real(2, 3, low=0.3, high=4)),
              Sample(real(low=0, high=0), real(4, low=0.3, high=4)), Sample(real(low=1, high=1), real(0))],
-    grad=lambda g, y, a, x: (None, g * ops.polygamma(a + 1.0, x)), grad_takes=(),
+    grad=lambda g, y, a, x: (None, g * ops.polygamma(a + 1.0, x)), grad_takes=(), broadcasts=True,
 )
 def polygamma(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """The derivative of order `a`, a whole number, of digamma. There is no gradient by `a`.
@@ -152,6 +152,7 @@ def _igamma_grad_a_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
 @routine(
     tf="IgammaGradA", type=_broadcast_type, numpy=each(_igamma_by_a), dtypes=_DTYPES, differentiable=(1,),
     no_gradient_known=(0,), samples=reals(0.5, 4, (0.5, 6)), grad=_igamma_grad_a_grad, grad_takes=(),
+    broadcasts=True,
 )
 def igamma_grad_a(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """The derivative of igamma(a, x) by a. There is no gradient by a."""
@@ -238,7 +239,7 @@ def _betainc_grad(g: Any, y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
 
 @routine(
     tf="Betainc", type=_broadcast_type, numpy=each(_betainc), dtypes=_DTYPES,
-    grad=_betainc_grad, grad_takes=(), differentiable=(2,), no_gradient_known=(0, 1),
+    grad=_betainc_grad, grad_takes=(), broadcasts=True, differentiable=(2,), no_gradient_known=(0, 1),
     samples=reals(0.5, 4, (0.5, 4), (0.1, 0.9)),
 )
 def betainc(outs: tuple[Out, ...], a: View, b: View, x: View) -> tuple[Stmt, ...]:

@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.ops.fourier.butterflies import radices_of
 from staticgraph.compiler.ops.fourier.open_lengths import open_fft, open_irfft, open_rfft
 from staticgraph.compiler.ops.fourier.open_planes import open_fft_planes
+from staticgraph.compiler.ops.fourier.open_real_planes import open_irfft_planes, open_rfft_planes
 from staticgraph.compiler.ops.fourier.real_rows import half_turns, irfft_rows, planes, rfft_rows
 from staticgraph.compiler.ops.fourier.rows import fft_columns, fits, turns_of
 from staticgraph.compiler.ops.fourier.stages import signal_of_pairs, spectrum_of_pairs, staged
@@ -58,6 +59,21 @@ def along(x: Any, axis: int, inverse: bool) -> Any:
     shape = x.shape
     x = ops.reshape(x, shape=(math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])))
     return ops.reshape(_transformed(x, inverse), shape=shape)
+
+
+def of_real_planes(x: Any, rank: int) -> Any:
+    """The first half of the transform of real numbers along the last `rank` axes, which may be open."""
+    lead, lengths = x.shape[:-rank], x.shape[-rank:]
+    x = ops.reshape(x, shape=(math.prod(x.shape),))
+    made = open_rfft_planes(x, sizes=(math.prod(lead), *lengths))
+    return ops.reshape(made, shape=(*lead, *lengths[:-1], lengths[-1] // 2 + 1))
+
+
+def to_real_planes(x: Any, lengths: Sequence[AnySize]) -> Any:
+    """Real numbers, whose transform over the last axes begins with `x`. Their `lengths` may be open."""
+    lead = x.shape[: -len(lengths)]
+    x = ops.reshape(x, shape=(math.prod(x.shape),))
+    return ops.reshape(open_irfft_planes(x, sizes=(math.prod(lead), *lengths)), shape=(*lead, *lengths))
 
 
 def of_real(x: Any) -> Any:

@@ -1,8 +1,8 @@
 """Fourier transforms over several axes whose lengths are known when a program runs: one kernel for all axes.
 
-Code for a transform is long, so that there is one loop of axes around it, from the first axis to the last.
-All are transformed as strips of columns. Only what comes before and after that differs: rows of the last axis
-become columns, and rows again.
+Code for a transform is long, so that there is one loop of axes around it, from the last axis to the first.
+All are transformed as strips of columns, each in its place. Only what comes before and after that differs:
+rows of the last axis become columns, and rows again. `open_real_planes.py` has those of real numbers.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import COMPLEX, int64
+from staticgraph.compiler.graph.dtypes import COMPLEX, DType, complex64, complex128, float32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.graph.sizes import AnySize, at_least, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
-from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Span, Store
+from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Span, Store
 from staticgraph.compiler.ops.fourier.butterflies import parts
 from staticgraph.compiler.ops.fourier.open_passes import Passes, Put
 from staticgraph.compiler.ops.fourier.open_plan import Plan
@@ -36,11 +36,11 @@ from staticgraph.compiler.ops.fourier.open_stages import (
 )
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.statements.strips import Body, Fresh, whole
+from staticgraph.compiler.ops.statements.strips import Body, Fresh, Scratch, whole
 
 _GROUPS = 8  # of strips that are transformed at the same time
 _MOST = 1 << 60  # no memory has so many numbers
-_HELD = "held"  # what all rounds but the last one leave
+Side = Callable[[Expr, Expr, Expr, Expr], Body]  # takes a tile: its first point and row, and how many
 
 
 def _planes_type(x: TensorType, sizes: Sequence[AnySize | None] | None, inverse: bool = False) -> TensorType:
@@ -73,45 +73,66 @@ def open_fft_planes(
     (out,) = outs
     if any(same(size, 0) for size in (*sizes, *x.shape)):
         return ()
-    return _Planes(out, x, sizes, inverse).described()
+    return Planes(out, x, sizes, sizes[-1], inverse).described()
 
 
-class _Planes:
+class Planes:
     """The statements of the transform.
 
-    A round has the `n` points of its axis in each of `columns`, and that in each row of a batch. The columns
-    of the last round are the rows of everything.
+    A round has the `n` points of its axis in each of `columns`, and that in each row of a batch. In the round
+    of rows, the columns are the rows of everything. Between rounds, each of them has `places` numbers.
     """
 
-    def __init__(self, out: Out, x: View, sizes: Sequence[AnySize], inverse: bool) -> None:
-        self.out, self.x, self.inverse = out, x, inverse
-        (self.batch, *self.sizes), (self.total,) = sizes, x.shape
+    rows_first = True  # else they come last
+    held: str  # the buffer that rounds read, but for the first one, and write, but for the last one
+
+    def __init__(
+        self, out: Out, x: View, sizes: Sequence[AnySize], places: AnySize, inverse: bool
+    ) -> None:
+        self.out, self.x, self.places, self.inverse = out, x, places, inverse
+        self.batch, *self.sizes = sizes
+        self.rank = len(self.sizes)
+        self.total = math.prod((*sizes[:-1], places))
         self.longest = functools.reduce(_greater, self.sizes)
         self.fresh, self.dtype = Fresh(), out.dtype.real_dtype
-        self.round = Index("round", len(self.sizes))
+        self.round = Index("round", self.rank)
+        self.held = out.buffer
         new = self.fresh.local
         self.n, self.columns, self.width, self.start = (
             new(name, int64) for name in ("n", "columns", "width", "start")
         )
         self.scale = new("scale", self.dtype)
         self.points = Points(self.longest, self.width, self.dtype, self.fresh)
-        self.is_last = scalar.eq(self.round, len(self.sizes) - 1)
+        self.plan = Plan(self.longest, self.n, self.dtype, self.fresh, of_rows=False)
+        self.is_rows = scalar.eq(self.round, 0 if self.rows_first else self.rank - 1)
 
     def described(self) -> Described:
         """Return the statements and the memory that they use."""
         count = self.fresh.local("count", int64)  # the tables are a phase of its own
         tables = Plan(self.longest, count, self.dtype, self.fresh, of_rows=False)
-        plan = Plan(self.longest, self.n, self.dtype, self.fresh, of_rows=False)
-        passes = Passes(self.points, plan, self._fill, self._finish)
-        body = Let(count, self._of_round(self.sizes)), *tables.body(), self._strips(passes)
-        held = Buffer(self.out.dtype, (self.total,), written=True, shared=True)
-        scratch = plan.scratch() | passes.scratch | tiles_of(self.points) | {_HELD: held}
+        passes = Passes(self.points, self.plan, self._fill, self._finish)
+        begun = Let(count, self.counts())
+        body = begun, *tables.body(), *self.tables(tables), self._strips(passes)
+        scratch = self.scratch() | passes.scratch | tiles_of(self.points)
         return Described((Loop(self.round, body),), scratch=scratch)
 
-    def _of_round(self, values: Sequence[AnySize]) -> Expr:
+    def counts(self) -> Expr:
+        """The points of the transforms of a round."""
+        return between(self.of_round(self.sizes), 0, self.longest)
+
+    def tables(self, plan: Plan) -> Body:
+        """Return what fills more tables than `plan` has."""
+        return ()
+
+    def scratch(self) -> Scratch:
+        """The memory that all strips have in common."""
+        return self.plan.scratch()
+
+    def of_round(self, values: Sequence[AnySize]) -> Expr:
         """That of the axis of a round, given one for each axis."""
-        found: Expr = whole(values[-1])
-        for number, value in enumerate(values[:-1]):
+        order = values[::-1] if self.rows_first else values
+        found: Expr = whole(order[-1])
+        for number, value in enumerate(order[:-1]):
             found = scalar.select(scalar.eq(self.round, number), whole(value), found)
         return found
 
@@ -121,92 +142,77 @@ class _Planes:
         strips, number, row, first = (
             self.fresh.local(name, int64) for name in ("strips", "number", "row", "first")
         )
-        rank = len(self.sizes)
-        batches = [math.prod((self.batch, *self.sizes[:k])) for k in range(rank)]
-        batch = self._of_round([*batches[:-1], 1])
-        columns = self._of_round([*(math.prod(self.sizes[k + 1 :]) for k in range(rank - 1)), batches[-1]])
-        begin = row * self.n * self.columns
+        batches = [math.prod((self.batch, *self.sizes[:k])) for k in range(self.rank)]
+        batch = self.of_round([*batches[:-1], 1])
+        inner = (math.prod((*self.sizes[k + 1 : -1], self.places)) for k in range(self.rank - 1))
         inside: Body = (
             Let(number, turn * _GROUPS + group),
             Let(row, scalar.truncdiv(number, strips)),
             Let(first, (number - row * strips) * STRIP),
             Let(self.width, between(self.columns - first, 0, STRIP)),
-            Let(self.start, scalar.select(self.is_last, first * self.n, begin + first)),
+            Let(self.start, scalar.select(self.is_rows, first, row * self.n * self.columns + first)),
             If(row < batch, passes.body()),
         )
         last = scalar.minimum(
             scalar.truncdiv(batch * strips + (_GROUPS - 1), _GROUPS), whole(self.total)
         )
         begun: Body = (
-            Let(self.n, between(self._of_round(self.sizes), 0, self.longest)),
-            Let(self.columns, columns),
+            Let(self.n, self.counts()),
+            Let(self.columns, self.of_round([*inner, batches[-1]])),
             Let(strips, scalar.maximum(scalar.truncdiv(self.columns + (STRIP - 1), STRIP), 1)),
-            Let(self.scale, 1.0 / scalar.cast(self.n, self.dtype)),
+            Let(self.scale, 1.0 / scalar.cast(self.of_round(self.sizes), self.dtype)),
         )
         turns = Loop(turn, inside, share=Span(whole(0), last))
         return Loop(group, (*begun, *passes.begun(), turns), LoopKind.PARALLEL)
 
     def _fill(self, put: Put) -> Body:
-        zero = whole(0)
+        return If(self.is_rows, self.fill_rows(put)), *self.fill_columns(put)
 
-        def given(p: Expr, place: Expr, at: Expr) -> Body:
-            return put(p, place, self._turned(parts(self.x[at])))
+    def fill_rows(self, put: Put) -> Body:
+        """Put the points of a strip of rows."""
+        return (
+            self.from_rows(
+                self.read_rows(lambda at: parts(self.x[at]), self.x.shape[0], self.sizes[-1]),
+                whole(0), self.n, put,
+            ),
+        )  # fmt: skip
 
-        def held(p: Expr, place: Expr, at: Expr) -> Body:
-            return put(p, place, self._turned(parts(self._held(at))))
+    def fill_columns(self, put: Put) -> Body:
+        """Put the points of a strip of columns."""
+        return (If(~self.is_rows, (self.columns_from(lambda at: self.get_held(at), put),)),)
 
-        def read(r: Expr, lane: Expr, at: Expr) -> Body:
-            value = self._turned(parts(self._held(at)))
-            return tuple(Store(TILE, (whole(k), r, lane), v) for k, v in enumerate(value))
-
-        def write(p: Expr, j: Expr, lane: Expr, place: Expr) -> Body:
-            return put(p, place, self._of_tile(j, lane))
-
-        def tile(start: Expr, height: Expr, first: Expr, width: Expr) -> Body:
-            return (
-                self._rows(start, height, first, width, read),
-                transposed_tile(self.points),
-                self._lines(zero, start, height, first, width, write),
-            )
-
-        is_first = scalar.eq(self.round, 0)
-        made = If(is_first, (self._columns(zero, given),)), If(self.is_last, (self._tiles(tile),))
-        between_them = If(~is_first & ~self.is_last, (self._columns(zero, held),))
-        return made if len(self.sizes) == 2 else (*made, between_them)
+    def columns_from(self, get: Callable[[Expr], Point], put: Put) -> Loop:
+        """Put what `get` finds at the places of a strip of columns."""
+        return self._columns(whole(0), lambda p, place, at: put(p, place, self.turned(get(at))))
 
     def _finish(self, side: Expr) -> Body:
-        def store(name: str, at: Expr, value: Point) -> Store:
-            re, im = self._turned(value)
-            scaled = (re * self.scale, im * self.scale) if self.inverse else value
-            return Store(name, (at,), scalar.complex(*scaled))
-
         def point(p: Expr, place: Expr, at: Expr) -> Body:
-            return (store(_HELD, at, self.points.get(WORK, place)),)
+            return (self.stored(self.held, at, self.points.get(WORK, place)),)
 
-        def read(p: Expr, j: Expr, lane: Expr, place: Expr) -> Body:
-            value = self.points.get(WORK, place)
-            return tuple(Store(TILE, (whole(k), j, lane), v) for k, v in enumerate(value))
+        return (
+            If(self.is_rows, self.finish_rows(side)),
+            If(~self.is_rows, (self._columns(side, point),)),
+        )
 
-        def write(r: Expr, lane: Expr, at: Expr) -> Body:
-            return (store(self.out.buffer, at, self._of_tile(r, lane)),)
+    def finish_rows(self, side: Expr) -> Body:
+        """Store the results of a strip of rows."""
 
-        def tile(start: Expr, height: Expr, first: Expr, width: Expr) -> Body:
-            return (
-                self._lines(side, start, height, first, width, read),
-                transposed_tile(self.points),
-                self._rows(start, height, first, width, write),
-            )
+        def write(at: Expr, lane: Expr, value: Point) -> Body:
+            return (self.stored(self.out.buffer, at + lane, value),)
 
-        return If(self.is_last, (self._tiles(tile),)), If(~self.is_last, (self._columns(side, point),))
+        return (self.to_rows(side, whole(self.places), self.write_rows(write, self.total, self.places)),)
 
-    def _held(self, at: Expr) -> Expr:
-        return Load(_HELD, (at,), self.out.dtype)
+    def stored(self, name: str, at: Expr, value: Point) -> Store:
+        """The store of a result."""
+        re, im = self.turned(value)
+        scaled = (re * self.scale, im * self.scale) if self.inverse else value
+        return Store(name, (at,), scalar.complex(*scaled))
 
-    def _place(self, at: Expr) -> Expr:
-        """A place in all data. It is told that sums of places do not overflow."""
-        return scalar.minimum(between(at, 0, self.total), _MOST)
+    def get_held(self, at: Expr) -> Point:
+        """The number that a round left at a place."""
+        return parts(Load(self.held, (at,), complex_of(self.dtype)))
 
-    def _turned(self, value: Point) -> Point:
+    def turned(self, value: Point) -> Point:
         """A number, or its conjugate if the transform is the inverse."""
         return (value[0], -value[1]) if self.inverse else value
 
@@ -223,7 +229,7 @@ class _Planes:
             lanes = points.lanes(self.width, STRIP, lambda c: body(p, begin + c, at + c))
             return (
                 Let(begin, between(side + p * self.width, 0, points.size * 2)),
-                Let(at, self._place(self.start + p * self.columns)),
+                Let(at, _place(self.start + p * self.columns)),
                 If(
                     (begin + self.width <= whole(points.size * 2)) & (at + self.width <= whole(self.total)),
                     (lanes,),
@@ -232,11 +238,70 @@ class _Planes:
 
         return fresh.between(0, self.n, points.most, row, "point")
 
-    def _tiles(self, body: Callable[[Expr, Expr, Expr, Expr], Body]) -> Loop:
-        """Do `body(start, height, first, width)` for tiles of points of a strip of rows.
+    # Tiles of rows and columns change places by shuffles, so that both sides are read and written in cache
+    # lines.
 
-        They change places by shuffles, so that both sides are read and written in cache lines.
-        """
+    def from_rows(self, read: Side, side: Expr, count: Expr, put: Put) -> Loop:
+        """Put `count` points of each row of a strip; `read` has brought them into the tile."""
+
+        def tile(start: Expr, height: Expr, first: Expr, width: Expr) -> Body:
+            def line(p: Expr, j: Expr, lane: Expr, place: Expr) -> Body:
+                return put(p, place, self.turned(self._of_tile(j, lane)))
+
+            return (
+                *read(start, height, first, width),
+                transposed_tile(self.points),
+                self._lines(side, start, height, first, width, line),
+            )
+
+        return self._tiles(count, tile)
+
+    def to_rows(self, side: Expr, count: Expr, write: Side) -> Loop:
+        """Let `write` store `count` points of each row of a strip, which it finds in the turned tile."""
+
+        def tile(start: Expr, height: Expr, first: Expr, width: Expr) -> Body:
+            def line(p: Expr, j: Expr, lane: Expr, place: Expr) -> Body:
+                return self._to_tile(j, lane, self.points.get(WORK, place))
+
+            return (
+                self._lines(side, start, height, first, width, line),
+                transposed_tile(self.points),
+                *write(start, height, first, width),
+            )
+
+        return self._tiles(count, tile)
+
+    def read_rows(
+        self, get: Callable[[Expr], Point], total: AnySize, pitch: AnySize, step: int = 1
+    ) -> Side:
+        """Return a reader of points of a tile from rows of `pitch` numbers, `step` of which are a point."""
+
+        def read(start: Expr, height: Expr, first: Expr, width: Expr) -> Body:
+            def row(r: Expr, lane: Expr, at: Expr) -> Body:
+                return self._to_tile(r, lane, get(at + lane * step))
+
+            return (self._rows((start, height, first, width), total, pitch, step, row),)
+
+        return read
+
+    def write_rows(
+        self, store: Callable[[Expr, Expr, Point], Body], total: AnySize, pitch: AnySize, step: int = 1
+    ) -> Side:
+        """Return a writer of points of a tile to such rows, by `store(at, lane, value)`."""
+
+        def write(start: Expr, height: Expr, first: Expr, width: Expr) -> Body:
+            def row(r: Expr, lane: Expr, at: Expr) -> Body:
+                return store(at, lane, self._of_tile(r, lane))
+
+            return (self._rows((start, height, first, width), total, pitch, step, row),)
+
+        return write
+
+    def _to_tile(self, line: Expr, lane: Expr, value: Point) -> Body:
+        return tuple(Store(TILE, (whole(k), line, lane), v) for k, v in enumerate(value))
+
+    def _tiles(self, count: Expr, body: Side) -> Loop:
+        """Do `body` for tiles of `count` points of a strip of rows."""
         fresh, tile = self.fresh, self.points.tile
 
         def block(number: Index) -> Body:
@@ -246,26 +311,32 @@ class _Planes:
                 first, width = k * tile, fresh.local("width", int64)
                 return Let(width, between(self.width - first, 0, tile)), *body(start, height, first, width)
 
-            count = (self.width + (tile - 1)) // tile
+            squares = (self.width + (tile - 1)) // tile
             return (
-                Let(height, between(self.n - start, 0, tile)),
-                fresh.between(0, count, STRIP // tile, square, "square"),
+                Let(height, between(count - start, 0, tile)),
+                fresh.between(0, squares, STRIP // tile, square, "square"),
             )
 
-        return fresh.between(0, (self.n + (tile - 1)) // tile, self.points.most // tile, block, "block")
+        return fresh.between(0, (count + (tile - 1)) // tile, self.points.most // tile, block, "block")
 
     def _rows(
-        self, start: Expr, height: Expr, first: Expr, width: Expr, body: Callable[[Expr, Expr, Expr], Body]
+        self,
+        tile: tuple[Expr, Expr, Expr, Expr],
+        total: AnySize,
+        pitch: AnySize,
+        step: int,
+        body: Callable[[Expr, Expr, Expr], Body],
     ) -> Loop:
         """Do `body(row, lane, at)` for all of a tile, as it lies in `x` and in the result."""
         points, fresh = self.points, self.fresh
+        start, height, first, width = tile
 
         def row(r: Index) -> Body:
             at = fresh.local("at", int64)
-            lanes = points.lanes(height, points.tile, lambda lane: body(r, lane, at + lane))
+            lanes = points.lanes(height, points.tile, lambda lane: body(r, lane, at))
             return (
-                Let(at, self._place(self.start + (first + r) * self.n + start)),
-                If(at + height <= whole(self.total), (lanes,)),
+                Let(at, _place((self.start + first + r) * whole(pitch) + start * step)),
+                If(at + height * step <= whole(total), (lanes,)),
             )
 
         return fresh.between(0, width, points.tile, row, "row")
@@ -291,6 +362,16 @@ class _Planes:
             )
 
         return fresh.between(0, height, points.tile, line, "line")
+
+
+def _place(at: Expr) -> Expr:
+    """A place in memory. It is told that sums of places do not overflow."""
+    return scalar.minimum(scalar.maximum(at, 0), _MOST)
+
+
+def complex_of(dtype: DType) -> DType:
+    """The dtype of complex numbers whose parts have a dtype."""
+    return complex64 if dtype is float32 else complex128
 
 
 def _greater(a: AnySize, b: AnySize) -> AnySize:

@@ -10,7 +10,6 @@ conjugates are left out stand for two.
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,15 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
 from staticgraph.compiler.graph.sizes import lesser, positive, same
-from staticgraph.compiler.ops.fourier.lengths import along, along_open, is_open, of_real, to_real, transformed
+from staticgraph.compiler.ops.fourier.lengths import (
+    along,
+    is_open,
+    of_real,
+    of_real_planes,
+    to_real,
+    to_real_planes,
+    transformed,
+)
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -145,9 +152,11 @@ def _to_spectrum(rank: int) -> OpDef:
         if _is_empty(x):
             places = *fft_length[:-1], fft_length[-1] // 2 + 1
             return ops.cast(_resized(x, places), dtype=_OF_REAL[x.dtype])
+        if rank > 1 and is_open(fft_length):
+            return of_real_planes(x, rank)
         x = of_real(x)
         for axis in range(x.rank - rank, x.rank - 1):
-            x = (along_open if is_open(fft_length) else along)(x, axis, inverse=False)
+            x = along(x, axis, inverse=False)
         return x
 
     signature.__name__ = _real_name(rank, inverse=False)
@@ -186,13 +195,11 @@ def _to_signal(rank: int) -> OpDef:
         x = _resized(input, (*others, last // 2 + 1))
         if _is_empty(x):
             return ops.real(_resized(x, fft_length))
-        if is_open(fft_length):
-            for axis in range(x.rank - rank, x.rank - 1):
-                x = along_open(x, axis, inverse=True)
-            return to_real(x, last)
+        if rank > 1 and is_open(fft_length):
+            return to_real_planes(x, fft_length)
         for axis in range(x.rank - rank, x.rank - 1):
             x = along(x, axis, inverse=True)
-        return to_real(x, operator.index(last)) * (1 / math.prod(others))
+        return to_real(x, last) * (1 / math.prod(others)) if others else to_real(x, last)
 
     signature.__name__ = _real_name(rank, inverse=True)
     signature.__doc__ = f"""The inverse of `{_real_name(rank, inverse=False)}`.

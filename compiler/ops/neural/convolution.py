@@ -26,7 +26,7 @@ from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
-from staticgraph.compiler.graph.sizes import at_least, is_open
+from staticgraph.compiler.graph.sizes import at_least, is_open, lesser
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
 from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.ops.arrays.assembly import spread_apart
@@ -185,12 +185,11 @@ def _side_by_side(g: Any, w: Any, space: Ints, strides: Ints, before: Ints) -> A
     x = ops.transpose(x, perm=(0, *by_axis, 2 * d + 1))
     room = tuple(p * s for p, s in zip(counts, strides, strict=True))
     x = ops.reshape(x, shape=(g.shape[0], *room, channels))
-    parts = (slice(at_least(b, 0), at_least(b + n, 0)) for b, n in zip(before, space, strict=True))
-    x = x[(slice(None), *parts)]
-    short = (
-        (at_least(-b, 0), n - have - at_least(-b, 0))
-        for n, have, b in zip(space, x.shape[1:], before, strict=False)
-    )
+    begin = tuple(lesser(max(b, 0), m) for b, m in zip(before, room, strict=True))
+    ends = (lesser(b + n, m) for b, n, m in zip(before, space, room, strict=True))
+    size = tuple(at_least(end - start, 0) for start, end in zip(begin, ends, strict=True))
+    x = ops.slice(x, begin=(0, *begin, 0), size=(g.shape[0], *size, channels))
+    short = ((max(-b, 0), n - have - max(-b, 0)) for n, have, b in zip(space, size, before, strict=True))
     return ops.pad(x, paddings=((0, 0), *short, (0, 0)))
 
 
@@ -233,9 +232,9 @@ def _part(g: Any, w: Any, reaches: Sequence[_Reach]) -> Any:
 
 
 def _spread_over(g: Any, w: Any, space: Ints, dilations: Ints, before: Ints) -> Any:
-    """`conv_spread`; the zeros are written around `g` where vectors must lie along the positions."""
+    """`conv_spread`, with zeros around `g` if vectors must lie along the positions or space is open."""
     d = len(space)
-    if w.shape[d:-1] == (1,):
+    if w.shape[d:-1] == (1,) or (w.rank == d + 2 and is_open(space)):
         reach = (step * (t - 1) for t, step in zip(w.shape, dilations, strict=False))
         low = tuple(at_least(r - b, 0) for r, b in zip(reach, before, strict=True))
         high = (at_least(n + b - p, 0) for n, b, p in zip(space, before, g.shape[1:], strict=False))

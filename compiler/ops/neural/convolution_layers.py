@@ -17,6 +17,7 @@ from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape, shape_text
+from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.ops.kinds import composite, sizes
 from staticgraph.compiler.ops.neural.convolution import conv_filter, conv_transposed, conv_windows
 from staticgraph.compiler.ops.neural.windows import Window, check_padding, positions, window
@@ -221,10 +222,10 @@ def _pad_space(x: Any, outputs: int, windows: Sequence[Window]) -> tuple[Any, In
 
     The windows of many channels reach over the edges. With few channels that would cost more than it saves,
     and vectors must lie along the positions if there is but one output: the zeros are written, in front and
-    behind.
+    behind. So they are if space is open: a matrix product takes no windows over edges that only a run knows.
     """
     before = tuple(a.before for a in windows)
-    in_place = x.shape[-1] >= _MANY and outputs > 1
+    in_place = x.shape[-1] >= _MANY and outputs > 1 and not is_open(x.shape[1:-1])
     if in_place or not any(a.is_padded for a in windows):
         return x, before
     padded = ops.pad(x, paddings=((0, 0), *((a.before, a.after) for a in windows), (0, 0)))

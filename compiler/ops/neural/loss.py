@@ -75,7 +75,7 @@ def _like(g: Any, x: Any) -> Any:
 
 @composite(
     tf="SoftmaxCrossEntropyWithLogits", wide=True, type=_dense_type, numpy=_numpy_dense, dtypes=FLOATING,
-    grad=_dense_grad, grad_takes=(),
+    grad=_dense_grad, grad_takes=(), broadcasts=True,
     samples=[Sample(real(3, 4), real(3, 4, low=0.25, high=0.25)),
              Sample(real(2, 3, 5), real(2, 3, 5, low=0.2, high=0.2)),
              Sample(real(4, 2), real(1, 2, low=0.5, high=0.5)),

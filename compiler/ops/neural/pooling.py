@@ -124,6 +124,13 @@ def _max_pool(rank: int, name: str, tf: str, default: str) -> OpDef:
     return pool
 
 
+def _backward_sample(forward: Sample) -> Sample:
+    """Return a sample of the gradient: the cotangent has a number for each window."""
+    shape, attrs = forward.draws[0].shape, forward.attrs
+    windows = pool_windows(shape, attrs["ksize"], attrs["strides"], attrs["padding"])
+    return Sample(real(*(w.count for w in windows)), orig_input_shape=shape, **attrs)
+
+
 def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef]:
     def back_type(g: TensorType, orig_input_shape: Any, **attrs: Any) -> TensorType:
         image = TensorType(g.dtype, operand_shape(orig_input_shape, "orig_input_shape"))
@@ -153,21 +160,7 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
     @windowed(
         name=f"{name}_grad", tf=f"{tf}Grad", type=back_type, numpy=_numpy_mean_grad, dtypes=FLOATING,
         operands=("orig_input_shape",), partial=("orig_input_shape",),
-        samples=[
-            Sample(
-                real(
-                    *(
-                        w.count
-                        for w in pool_windows(
-                            s.draws[0].shape, s.attrs["ksize"], s.attrs["strides"], s.attrs["padding"]
-                        )
-                    )
-                ),
-                orig_input_shape=s.draws[0].shape,
-                **s.attrs,
-            )
-            for s in _samples(real, rank)
-        ],
+        samples=[*map(_backward_sample, _samples(real, rank))],
         grad=lambda h, y, g, orig_input_shape, **attrs: (pool(h, **attrs),), grad_takes=(),
     )
     def back(

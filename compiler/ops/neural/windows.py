@@ -36,10 +36,10 @@ class Window:
 
     @property
     def count(self) -> int:
-        """The number of positions of the window."""
+        """The number of positions of the window; `positions` has refused one that does not fit."""
         if (self.size, self.stride, self.before, self.after) == (1, 1, 0, 0):
             return self.length
-        return at_least((self.length + self.before + self.after - self.reach - 1) // self.stride + 1, 0)
+        return (self.length + self.before + self.after - self.reach - 1) // self.stride + 1
 
     @property
     def is_padded(self) -> bool:

@@ -87,6 +87,9 @@ def _unravel_type(indices: TensorType, dims: Any) -> TensorType:
 @composite(
     tf="UnravelIndex", type=_unravel_type,
     numpy=lambda indices, dims: np.array(np.unravel_index(indices, dims), indices.dtype),
+    requires=lambda indices, dims: [
+        ops.in_range(indices, low=0, high=math.prod(dims), of="unravel_index", operand="indices")
+    ],
     operands=("dims",), partial=("dims",), vars={"indices": "I"}, dtypes={"I": INDEX}, differentiable=False,
     samples=[Sample(indices(5, below=12), dims=(3, 4)), Sample(indices(below=6, dtype="int64"), dims=(6,)),
              Sample(indices(2, below=24), dims=(2, 3, 4))],

@@ -75,6 +75,7 @@ def _top_k_grad(g: Any, y: Any, input: Any, k: int, sorted: bool = True) -> tupl
 
 @routine(
     tf="TopKV2", type=top_k_type, numpy=best, operands=("k",), partial=("k",), dtypes=REAL, grad=_top_k_grad,
+    decides_by=0,
     samples=[Sample(distinct(7), k=3), Sample(distinct(2, 6), k=6), Sample(distinct(2, 3, 4), k=1),
              Sample(distinct(3, 4), k=0), Sample(distinct(1), k=1), Sample(distinct(33), k=32)],
 )
@@ -343,7 +344,7 @@ def _in_top_k(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarra
 
 @composite(
     tf="InTopKV2", type=_intop_k_type, numpy=_in_top_k, operands=("k",), partial=("k",),
-    vars={"targets": "I"}, dtypes={"T": FLOATING, "I": INDEX}, differentiable=False,
+    vars={"targets": "I"}, dtypes={"T": FLOATING, "I": INDEX}, differentiable=False, decides_by=0,
     samples=[Sample(real(5, 4), indices(5, below=4), k=2),
              Sample(real(3, 3), indices(3, below=5, dtype="int64"), k=1),
              Sample(real(0, 3), indices(0, below=3), k=1), Sample(real(2, 0), indices(2, below=3), k=1)],
@@ -403,7 +404,7 @@ _ARG_SAMPLES = [
 
 @composite(
     tf="ArgMax", type=_arg_type, numpy=_arg(np.argmax, -math.inf), operands={"axis": "dimension"},
-    dtypes=REAL, differentiable=False, samples=_ARG_SAMPLES,
+    dtypes=REAL, differentiable=False, decides_by=0, samples=_ARG_SAMPLES,
 )
 def argmax(input: Any, *, axis: int, output_type: DType = int64) -> Any:
     """The position of the largest element along `axis`; of equal ones the first."""
@@ -412,7 +413,7 @@ def argmax(input: Any, *, axis: int, output_type: DType = int64) -> Any:
 
 @composite(
     tf="ArgMin", type=_arg_type, numpy=_arg(np.argmin, math.inf), operands={"axis": "dimension"}, dtypes=REAL,
-    differentiable=False, samples=_ARG_SAMPLES,
+    differentiable=False, decides_by=0, samples=_ARG_SAMPLES,
 )
 def argmin(input: Any, *, axis: int, output_type: DType = int64) -> Any:
     """The position of the smallest element along `axis`; of equal ones the first."""

@@ -19,15 +19,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.binary_search import how_many
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
 from staticgraph.compiler.kernel.form import Scan, StagedForm
-from staticgraph.compiler.kernel.stmt import (
-    Buffer,
-    Let,
-    Loop,
-    LoopKind,
-    Stmt,
-    Store,
-    Update,
-)
+from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Stmt, Store, Update
 from staticgraph.compiler.ops.kinds import Described, Out, View, drawn
 from staticgraph.compiler.ops.random_numbers import philox
 from staticgraph.compiler.ops.random_numbers.random import STATE, block_of, blocks_of
@@ -67,7 +59,7 @@ def _numpy_multinomial(
 @drawn(
     Kind.ROUTINE, tf="Multinomial", type=_multinomial_type, numpy=_numpy_multinomial,
     advance=lambda types, shape, **_: shape[0] * (-(-shape[1] // 4) * 4) * 2 * philox.RESERVED,
-    operands=("num_samples",), partial=("num_samples",), dtypes=FLOATING,
+    operands=("num_samples",), partial=("num_samples",), dtypes=FLOATING, decides_by=1,
     samples=[Sample(STATE, real(2, 5), num_samples=7, seed=1, seed2=2),
              Sample(STATE, real(1, 3), num_samples=2, seed=9, output_dtype=int32),
              Sample(STATE, real(3, 1), num_samples=5, seed2=4)],
@@ -77,70 +69,83 @@ def multinomial(
     output_dtype: DType = int64,
 ) -> tuple[Stmt, ...] | Described:
     """`num_samples` classes per row, drawn with probabilities softmax(logits), as `output_dtype`."""
-    (out,), (rows, classes) = outs, logits.shape
-    row, sample = Index("row", rows), Index("sample", num_samples)
-    over = {name: Index(name, classes) for name in ("peak", "sum", "scan")}
-    best, total, running = (Local(name, float64) for name in ("best", "total", "running"))
-    wanted, chosen = Local("wanted", float64), Local("chosen", int64)
-
-    def usable(j: Index) -> Expr:
-        return scalar.lt(scalar.abs(logits[row, j]), math.inf)
-
-    def weight(j: Index) -> Expr:
-        return scalar.select(
-            usable(j), scalar.exp(scalar.cast(logits[row, j], float64) - best), Const(0, float64)
-        )
-
-    highest = scalar.maximum(best, scalar.cast(logits[row, over["peak"]], float64))
-    words, lane = block_of(row * num_samples + sample, state, 2)
-    number = philox.pick(philox.uniform(words, float64), lane)
-    passed = scalar.cast(scalar.le(running, wanted), int64)
-    body = (
-        Loop(
-            row,
-            (
-                Let(best, Const(-1e300, float64)),
-                Loop(over["peak"], (Update(best, scalar.select(usable(over["peak"]), highest, best)),)),
-                Let(total, Const(0, float64)),
-                Loop(over["sum"], (Update(total, total + weight(over["sum"])),)),
-                Loop(
-                    sample,
-                    (
-                        Let(wanted, number * total),
-                        Let(running, Const(0, float64)),
-                        Let(chosen, Const(0, int64)),
-                        Loop(
-                            over["scan"],
-                            (
-                                Update(running, running + weight(over["scan"])),
-                                Update(chosen, chosen + passed),
-                            ),
-                        ),
-                        Store(out.buffer, (row, sample), scalar.cast(chosen, output_dtype)),
-                    ),
-                ),
-            ),
-            LoopKind.PARALLEL,
-        ),
-    )
+    (out,), classes = outs, logits.shape[1]
+    draws = _Draws(out, state, logits, num_samples)
+    body = (draws.in_order(),)
     if is_open((*out.shape, classes)) or not out.shape[0] or not classes:
         return body
-    j = Index("class", classes)
-    peaks, sums = (Out(name, logits.shape, float64) for name in ("class_peaks", "class_sums"))
-    left, right = Local("left", float64), Local("right", float64)
-    finite = scalar.select(usable(j), scalar.cast(logits[row, j], float64), Const(-1e300, float64))
-    highest_yet = Scan(peaks.buffer, (row, j), 1, finite, left, right, scalar.maximum(left, right))
-    peak = peaks[row, classes - 1]
-    added = substitute(weight(j), {best: peak})
-    sums_yet = Scan(sums.buffer, (row, j), 1, added, left, right, left + right)
-    lets, place = how_many(classes, lambda i: scalar.le(sums[row, i], wanted))
-    draw = (
-        Let(wanted, number * sums[row, classes - 1]), *lets,
-        Store(out.buffer, (row, sample), scalar.cast(place, output_dtype)),
-    )
-    find = nested((row, sample), draw, LoopKind.PARALLEL)
-    scratch = {each.buffer: Buffer(float64, logits.shape, written=True) for each in (peaks, sums)}
-    return Described(body, StagedForm((highest_yet, sums_yet, find), scratch))
+    return Described(body, draws.staged())
+
+
+class _Draws:
+    """Two forms of drawing classes: by a walk over all of a row, and by a search among sums made before."""
+
+    def __init__(self, out: Out, state: View, logits: View, count: Any) -> None:
+        rows, self.classes = logits.shape
+        self.out, self.state, self.logits = out, state, logits
+        self.row, self.sample = Index("row", rows), Index("sample", count)
+        self.best, self.wanted = Local("best", float64), Local("wanted", float64)
+
+    @property
+    def number(self) -> Expr:
+        """A random number from 0 to 1 for a sample."""
+        words, lane = block_of(self.row * self.sample.extent + self.sample, self.state, 2)
+        return philox.pick(philox.uniform(words, float64), lane)
+
+    def usable(self, j: Index) -> Expr:
+        """Return the condition that a logit is finite."""
+        return scalar.lt(scalar.abs(self.logits[self.row, j]), math.inf)
+
+    def wide(self, j: Index) -> Expr:
+        """Return a logit in float64."""
+        return scalar.cast(self.logits[self.row, j], float64)
+
+    def weight(self, j: Index) -> Expr:
+        """Return the share of a class, where the greatest one has 1."""
+        return scalar.select(self.usable(j), scalar.exp(self.wide(j) - self.best), Const(0, float64))
+
+    def stored(self, place: Expr) -> Store:
+        """Store the class that was drawn."""
+        return Store(self.out.buffer, (self.row, self.sample), scalar.cast(place, self.out.dtype))
+
+    def in_order(self) -> Loop:
+        """Return the form that keeps nothing: each draw adds shares up until there are enough."""
+        peak, sum_, scan = (Index(name, self.classes) for name in ("peak", "sum", "scan"))
+        best, total, running = self.best, Local("total", float64), Local("running", float64)
+        chosen = Local("chosen", int64)
+        highest = scalar.select(self.usable(peak), scalar.maximum(best, self.wide(peak)), best)
+        passed = scalar.cast(scalar.le(running, self.wanted), int64)
+        walk = (Update(running, running + self.weight(scan)), Update(chosen, chosen + passed))
+        draw = (
+            Let(self.wanted, self.number * total),
+            Let(running, Const(0, float64)),
+            Let(chosen, Const(0, int64)),
+            Loop(scan, walk),
+            self.stored(chosen),
+        )
+        of_row = (
+            Let(best, Const(-1e300, float64)),
+            Loop(peak, (Update(best, highest),)),
+            Let(total, Const(0, float64)),
+            Loop(sum_, (Update(total, total + self.weight(sum_)),)),
+            Loop(self.sample, draw),
+        )
+        return Loop(self.row, of_row, LoopKind.PARALLEL)
+
+    def staged(self) -> StagedForm:
+        """Return the form with running sums in memory, for many threads: each draw is a search in them."""
+        row, classes, j = self.row, self.classes, Index("class", self.classes)
+        peaks, sums = (Out(name, self.logits.shape, float64) for name in ("class_peaks", "class_sums"))
+        left, right = Local("left", float64), Local("right", float64)
+        finite = scalar.select(self.usable(j), self.wide(j), Const(-1e300, float64))
+        highest_yet = Scan(peaks.buffer, (row, j), 1, finite, left, right, scalar.maximum(left, right))
+        added = substitute(self.weight(j), {self.best: peaks[row, classes - 1]})
+        sums_yet = Scan(sums.buffer, (row, j), 1, added, left, right, left + right)
+        lets, place = how_many(classes, lambda i: scalar.le(sums[row, i], self.wanted))
+        draw = (Let(self.wanted, self.number * sums[row, classes - 1]), *lets, self.stored(place))
+        find = nested((row, self.sample), draw, LoopKind.PARALLEL)
+        scratch = {each.buffer: Buffer(float64, self.logits.shape, written=True) for each in (peaks, sums)}
+        return StagedForm((highest_yet, sums_yet, find), scratch)
 
 
 def _numpy_permutation(state: np.ndarray, size: int, seed: int, seed2: int) -> np.ndarray:

@@ -101,6 +101,9 @@ def _integer_type(seed: TensorType, minval: TensorType, maxval: TensorType, shap
 @composite(
     tf="StatelessRandomUniformInt", type=_integer_type, vars={"seed": "S"}, operands=("shape",),
     numpy=lambda seed, low, high, shape: _meaning(random.random_uniform_int, seed, low, high, shape=shape),
+    requires=lambda seed, minval, maxval, **_: [
+        ops.below(minval, maxval, of="stateless_random_uniform_int", operand="minval")
+    ],
     dtypes={"S": _INTEGERS, "T": _INTEGERS}, partial=("shape",), differentiable=False,
     samples=[Sample(_SEED, Draw((), -5, 0), Draw((), 1, 100), shape=shape) for shape in ((3, 5), (), (17,))],
 )
@@ -120,7 +123,7 @@ def _classes_type(logits: TensorType, seed: TensorType, num_samples: Any, output
 @composite(
     tf="StatelessMultinomial", type=_classes_type, vars={"seed": "S"}, operands=("num_samples",),
     numpy=lambda logits, seed, **attrs: _meaning(random_positions.multinomial, seed, logits, **attrs),
-    dtypes={"S": _INTEGERS, "T": FLOATING}, partial=("num_samples",), differentiable=False,
+    dtypes={"S": _INTEGERS, "T": FLOATING}, partial=("num_samples",), differentiable=False, decides_by=0,
     samples=[Sample(real(2, 5), _SEED, num_samples=7), Sample(real(1, 3), _SEED, num_samples=2),
              Sample(real(3, 1), _SEED, num_samples=5, output_dtype=int32)],
 )

@@ -149,7 +149,9 @@ def reduce_prod(product: Any, x: Any) -> Any:
 
 
 def _extremum(function: Any, empty: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
-    def reduce(x: np.ndarray, axis: tuple[int, ...], keepdims: bool) -> np.ndarray:
+    def reduce(x: np.ndarray, axis: tuple[int, ...], keepdims: bool) -> Any:
+        if x.dtype == object:  # of open sizes
+            return function(x, axis=axis, keepdims=keepdims)
         return np.asarray(function(x, axis=axis, keepdims=keepdims, initial=empty(x)))
 
     return reduce

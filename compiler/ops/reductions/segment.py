@@ -58,7 +58,7 @@ def _unsorted_numpy(ufunc: np.ufunc, start: Callable[[np.dtype], Any]) -> Callab
         ufunc.at(out, np.where((ids >= 0) & (ids < num_segments), ids, num_segments), rows)
         return out[:num_segments]
 
-    return rounded_once(reference)
+    return reference
 
 
 def _unsorted_statements(
@@ -87,8 +87,8 @@ def _highest(dtype: np.dtype) -> Any:
     return np.iinfo(dtype).max if dtype.kind in "iu" else np.finfo(dtype).max
 
 
-_sums = _unsorted_numpy(np.add, lambda dtype: 0)
-_products = _unsorted_numpy(np.multiply, lambda dtype: 1)
+_sums = rounded_once(_unsorted_numpy(np.add, lambda dtype: 0))
+_products = rounded_once(_unsorted_numpy(np.multiply, lambda dtype: 1))
 _largest = _unsorted_numpy(np.maximum, _lowest)
 _smallest = _unsorted_numpy(np.minimum, _highest)
 

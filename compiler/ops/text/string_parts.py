@@ -43,7 +43,16 @@ def string_split(input: Any, delimiter: Any, *, skip_empty: bool = True) -> Any:
 
     `skip_empty` leaves out those of no length.
     """
-    return _sparse([_between(s, delimiter[()], skip_empty) if s else [] for s in input])
+    one = _one(delimiter, "delimiter")
+    return _sparse([_between(s, one, skip_empty) if s else [] for s in input])
+
+
+def _one(separator: Any, name: str) -> bytes:
+    """The only string of an operand, whose shape is known now."""
+    if separator.ndim:
+        raise InvalidArgumentError(f"{name} must be a scalar, got shape: {list(separator.shape)}")
+    found: bytes = separator[()]
+    return found
 
 
 def _between(value: bytes, delimiters: bytes, skip_empty: bool) -> list[bytes]:
@@ -61,7 +70,8 @@ def string_split_v2(input: Any, sep: Any, *, maxsplit: int = -1) -> Any:
 
     A positive `maxsplit` limits how often a string is cut.
     """
-    return _sparse([_parts(s, sep[()], maxsplit) for s in input])
+    one = _one(sep, "sep")
+    return _sparse([_parts(s, one, maxsplit) for s in input])
 
 
 def _parts(value: bytes, separator: bytes, most: int) -> list[bytes]:

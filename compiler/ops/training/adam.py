@@ -36,7 +36,7 @@ def adam_step(
         squares = largest.set(ops.maximum(largest.value, squares))
     if use_nesterov:
         mean = mean * beta1 + grad * (1.0 - beta1)
-    var.subtract(mean * rate / (ops.sqrt(squares) + epsilon))
+    var.descend(mean, squares, rate, epsilon)
 
 
 def _adam_meaning(

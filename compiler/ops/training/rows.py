@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.opdef import OPS, OpDef, Param, Role, ops, regis
 from staticgraph.compiler.graph.shapes import TensorType, compatible, shape_text
 from staticgraph.compiler.ops.samples import Sample, indices
 from staticgraph.compiler.ops.training.row_sums import summed_by_row
-from staticgraph.compiler.ops.training.steps import FORMULAS, Cell
+from staticgraph.compiler.ops.training.steps import FORMULAS, ValueCell
 
 
 def _step_of_rows(whole: OpDef) -> OpDef:
@@ -47,7 +47,7 @@ def _step_of_rows(whole: OpDef) -> OpDef:
         given, at = split(values)
         variables, rest = given[: whole.variables], given[whole.variables :]
         rest[gradient - whole.variables] = summed_by_row(given[gradient], at, variables[0].shape[0])
-        cells = [Cell(ops.gather(variable, at, axis=0)) for variable in variables]
+        cells = [ValueCell(ops.gather(variable, at, axis=0)) for variable in variables]
         FORMULAS[whole.name](*cells, *rest, **attrs)
         pairs = zip(variables, cells, strict=True)
         return tuple([ops.scatter_update(variable, at, cell.new) for variable, cell in pairs])

@@ -13,7 +13,7 @@ from typing import Any
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.graph.opdef import Kind, OpDef
+from staticgraph.compiler.graph.opdef import Kind, OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -44,6 +44,22 @@ class Cell:
     def average(self, sample: Any, decay: Any) -> Any:
         """Take `sample` into a moving average; returns the new average."""
         return self.set(self.value + (sample - self.value) * (1.0 - decay))
+
+    def descend(self, mean: Any, squares: Any, rate: Any, epsilon: Any) -> None:
+        """Take the value after a step along `mean` over the root of `squares` for the new value."""
+        self.subtract(mean * rate / (ops.sqrt(squares) + epsilon))
+
+
+class ValueCell(Cell):
+    """A place with a value of the compiler: parts of formulas are one operation each (`elements.py`)."""
+
+    def average(self, sample: Any, decay: Any) -> Any:
+        """Take `sample` into a moving average; returns the new average."""
+        return self.set(ops.moving_average(self.value, sample, 1.0 - decay))
+
+    def descend(self, mean: Any, squares: Any, rate: Any, epsilon: Any) -> None:
+        """Take the value after a step along `mean` over the root of `squares` for the new value."""
+        self.set(ops.scaled_descent(self.value, mean, squares, rate, epsilon))
 
 
 def training_step(
@@ -79,7 +95,7 @@ def training_step(
             return (TensorType(types[0].dtype, shape),) * variables
 
         def expand(*values: Any, use_locking: bool = False, **attrs: Any) -> tuple[Any, ...]:
-            cells = [Cell(value) for value in values[:variables]]
+            cells = [ValueCell(value) for value in values[:variables]]
             formula(*cells, *values[variables:], **attrs)
             return tuple(cell.new for cell in cells)
 

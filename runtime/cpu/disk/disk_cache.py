@@ -26,7 +26,6 @@ from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.graph.open_sizes import of_data, to_data
 from staticgraph.compiler.graph.size_contexts import Undecided, current_answer
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.stages import observation
 from staticgraph.compiler.support.dataclass import dataclass, replace
 from staticgraph.runtime.cpu import jit as cpu_jit
@@ -94,7 +93,20 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
         calls = collective_calls(function, numbers)
     types = [p.type for p in function.params], [r.type for r in function.results]
     found = prepared(alone, *types, told, entry.rest, calls)
-    return replace(found, program=by_meaning(function, step.checked)) if runs_once(step) else found
+    if not _is_interpreted(step):
+        return found
+    from staticgraph.compiler.lower.interpret_initializers import by_meaning
+
+    return replace(found, program=by_meaning(function, step.checked))
+
+
+def _is_interpreted(step: Step) -> bool:
+    """Return True if a step has no machine code, because it only sets variables and is small."""
+    if not step.only_sets:
+        return False
+    from staticgraph.compiler.lower.interpret_initializers import is_small
+
+    return is_small(step.function)
 
 
 def _variables(step: Step, numbers: Sequence[int]) -> list[Operation]:
@@ -171,7 +183,7 @@ def remember(key: str, step: Step, compiled: Compiled, guards: Sequence[Guard] =
     program, function = compiled.program, step.function
     types = (*(p.type for p in function.params), *(r.type for r in function.results))
     found: list[int] | None = []
-    if program.host_calls and not runs_once(step):
+    if program.host_calls and not _is_interpreted(step):
         from staticgraph.runtime.cpu.disk.stored_collectives import collective_numbers
 
         found = collective_numbers(function, program.host_calls)

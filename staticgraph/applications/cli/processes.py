@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -28,6 +28,7 @@ _RANK_KILLED = re.compile(rb"process rank (\d+) with PID \d+ on node (\S+) exite
 # Which signal ended the first process; the launcher may tell it of one that it has ended itself.
 _FIRST_SIGNAL = re.compile(rb"EXIT STRING: [^\n]*\(signal (\d+)\)")
 _BY_LAUNCHER = (signal.SIGKILL, signal.SIGTERM)  # how MPICH and Open MPI end those that are left
+_EXITING = 0x4  # among the flags of a process (PF_EXITING of Linux): it ends or has ended
 _RANK = re.compile(rb"\0(?:PMI_RANK|OMPI_COMM_WORLD_RANK)=(\d+)\0")
 
 
@@ -64,18 +65,20 @@ def killed(tail: bytes, ranks: dict[int, int]) -> tuple[str, int | None]:
     return "", None
 
 
-def ended_first(ranks: Ranks) -> tuple[int | None, int | None]:
-    """Return the process that ended first without success, and its status, if these are known.
+def ended_first(ranks: Ranks) -> tuple[list[int], int | None]:
+    """Return the ranks of which one ended first without success, and its status, if these are known.
 
-    The launcher ends all others then, and what it tells may be one of them.
+    The launcher ends all others then, and what it tells may be one of them. There are several if they were
+    seen to end in the same moment and the launcher has asked for the status of one of them before.
     """
     for end in ranks.ends:
         if end.status and end.status not in _BY_LAUNCHER:
-            return end.pid, end.status
-    for end in ranks.ends:
-        if end.status != 0 and ranks.ends[-1].moment - end.moment < _SOON:
-            return end.pid, end.status
-    return None, None
+            return [ranks.known[end.pid]], end.status
+    for first in ranks.ends:
+        if first.status != 0 and ranks.ends[-1].moment - first.moment < _SOON:
+            found = {first, *(end for end in ranks.ends if end.moment == first.moment and end.status is None)}
+            return sorted(ranks.known[end.pid] for end in found), None if len(found) > 1 else first.status
+    return [], None
 
 
 def how_it_ended(tail: bytes, ranks: Ranks, launcher: int) -> str:
@@ -89,12 +92,11 @@ def how_it_ended(tail: bytes, ranks: Ranks, launcher: int) -> str:
     if (found := _FIRST_SIGNAL.search(tail)) and (first_signal := int(found[1])) not in _BY_LAUNCHER:
         ended = {ranks.known[end.pid] for end in ranks.ends if end.status in (None, first_signal)}
         if ended:
-            who = "process " + " or ".join(map(str, sorted(ended)))
-            return _told(who, socket.gethostname(), first_signal)
+            return _told(_one_of(sorted(ended)), socket.gethostname(), first_signal)
     first, status = ended_first(ranks)
-    if first is None:
+    if not first:
         return told
-    who = f"process {ranks.known[first]}"
+    who = _one_of(first)
     if f"{who} " in told:
         return told
     if status is None:
@@ -103,6 +105,10 @@ def how_it_ended(tail: bytes, ranks: Ranks, launcher: int) -> str:
         return _told(who, socket.gethostname(), os.WTERMSIG(status))
     code = os.WEXITSTATUS(status)
     return f"{who} has ended with status {code}" if code != 1 else ""
+
+
+def _one_of(ranks: Iterable[int]) -> str:
+    return "process " + " or ".join(map(str, ranks))
 
 
 def _told(who: str, host: str, number: int) -> str:
@@ -143,8 +149,8 @@ class Ranks:
         count: How many processes it starts.
 
     Attributes:
-        known: The rank of each process.
-        ends: The processes that have ended, in this order.
+        known: The rank of each process whose end will be seen.
+        ends: The processes that have ended, in this order. Those with the same moment may be in another one.
     """
 
     def __init__(self, launcher: int, count: int) -> None:
@@ -169,27 +175,35 @@ class Ranks:
             starting = len(self.known) < self._count and now - began < _STARTING
             if now - looked > (_EVERY if starting else _SELDOM):
                 looked = now
-                for pid in self._new():
+                for pid, rank in self._new().items():
                     with suppress(OSError):
                         if ends is not None:
                             opened[descriptor := os.pidfd_open(pid)] = pid
                             ends.register(descriptor, select.EPOLLIN)
+                    self.known[pid] = rank
             if ends is None or not opened:
                 self._over.wait(_EVERY)
                 continue
-            for descriptor, _ in ends.poll(_EVERY):
+            ended = [descriptor for descriptor, _ in ends.poll(_EVERY)]
+            # The launcher sees the files of a process close, and may have ended others before that one's end.
+            ended += [other for other in opened if ended and other not in ended and _status(opened[other])]
+            now = time.monotonic()
+            for descriptor in ended:
                 ends.unregister(descriptor)
                 pid = opened.pop(descriptor)
-                self.ends.append(End(time.monotonic(), pid, _status(pid)))
+                self.ends.append(End(now, pid, _status(pid)))
                 os.close(descriptor)
         for descriptor in opened:
             os.close(descriptor)
         if ends is not None:
             ends.close()
 
-    def _new(self) -> list[int]:
-        """Find the processes with a rank. What these have started has their environment, and is none."""
-        found: list[int] = []
+    def _new(self) -> dict[int, int]:
+        """Find the processes with a rank that are not known yet, and their ranks.
+
+        What these have started has their environment, and is none.
+        """
+        found: dict[int, int] = {}
         children = _children()
         waiting = [self._launcher]
         while waiting:
@@ -197,18 +211,17 @@ class Ranks:
                 if pid in self.known:
                     continue
                 if rank := _RANK.search(_environment(pid)):
-                    self.known[pid] = int(rank[1])
-                    found.append(pid)
+                    found[pid] = int(rank[1])
                 else:
                     waiting.append(pid)
         return found
 
 
 def _status(pid: int) -> int | None:
-    """The status of a process that has ended; None if the launcher has asked for it."""
+    """The status of a process that has ended or is about to; None if the launcher has asked for it."""
     try:
         words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        return int(words[-1]) if words[0] == b"Z" else None
+        return int(words[-1]) if int(words[6]) & _EXITING else None
     except (OSError, ValueError, IndexError):
         return None
 

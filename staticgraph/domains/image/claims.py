@@ -52,7 +52,7 @@ def _bytes_of_rows(contents: bytes, width: int, height: int) -> int:
 
 
 def _holds(contents: bytes, wanted: int) -> bool:
-    """Return True if so many bytes come out of the compressed part of a PNG file."""
+    """Return True if so many bytes come out of the compressed part of a PNG file, as far as it is whole."""
     stream = zlib.decompressobj()
     try:
         for part in _compressed(contents):
@@ -62,7 +62,7 @@ def _holds(contents: bytes, wanted: int) -> bool:
             if wanted <= 0:
                 break
     except zlib.error:
-        return True  # the decoder says what is wrong
+        return wanted <= _AT_ONCE  # of a last piece the decoder says what is wrong
     return wanted <= 0
 
 

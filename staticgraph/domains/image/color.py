@@ -21,8 +21,8 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.image.intensity import convert_image_dtype, in_floating
-from staticgraph.linear_algebra.linalg import tensordot
 from staticgraph.mathematics.math_ops import clip_by_value
+from staticgraph.mathematics.products import tensordot
 
 _LUMA = np.array([0.2989, 0.5870, 0.1140], np.float32)
 _YIQ = [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955]]

@@ -7,7 +7,7 @@ from typing import Any
 from staticgraph.arrays.array_ops import concat, split
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.linear_algebra.linalg import matmul, tensordot
+from staticgraph.mathematics.products import matmul, tensordot
 from staticgraph.nn.activation import activation_of, sigmoid, tanh
 from staticgraph.nn.bias import bias_add
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, OfUnits, Step

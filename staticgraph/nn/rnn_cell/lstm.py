@@ -11,8 +11,8 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.linear_algebra.linalg import matmul
 from staticgraph.mathematics.math_ops import clip_by_value
+from staticgraph.mathematics.products import matmul
 from staticgraph.nn.activation import activation_of, sigmoid, tanh
 from staticgraph.nn.bias import bias_add
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, OfUnits, Step
@@ -126,6 +126,9 @@ class LSTMCell(OfMemory, LayerRNNCell):
         """Memory and output in a state."""
         if not self._state_is_tuple:
             sizes = self._num_units, self.output_size
+            if (found := state.shape[-1].value if state.shape.ndims else None) not in (None, sum(sizes)):
+                text = f"{self.label}: the state has {found} columns, and {sizes[0]} + {sizes[1]} are needed"
+                raise misuse(ValueError, text, made=[(state.name, state.op.where)])
             return part_of(state, [0, 0], [-1, sizes[0]]), part_of(state, [0, sizes[0]], [-1, sizes[1]])
         try:
             c, h = state

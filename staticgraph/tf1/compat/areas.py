@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from staticgraph.compiler.support.lazy_names import extension
-from staticgraph.nn import fake_quantization
+from staticgraph.nn import fake_quantization, scaled_quantization
 from staticgraph.tf1.compat import contrib_names, internal_names, message_names, old_names
 from staticgraph.tf1.compat.devices import device_spec
 from staticgraph.tf1.compat.legacy import (
@@ -30,16 +30,18 @@ from staticgraph.tf1.keras import estimator as keras_estimator
 # Modules that have the same name in `staticgraph`, now or later.
 _SAME = """
     audio bitwise data data.experimental debugging distribute distributions
-    estimator.export estimator.inputs feature_column graph_util
+    estimator.experimental estimator.export estimator.inputs feature_column graph_util
     image io keras keras.activations keras.applications keras.applications.imagenet_utils
     keras.applications.inception_v3 keras.applications.mobilenet keras.applications.mobilenet_v2
-    keras.applications.resnet keras.applications.resnet50 keras.applications.vgg16 keras.applications.vgg19
+    keras.applications.densenet keras.applications.inception_resnet_v2 keras.applications.nasnet
+    keras.applications.resnet keras.applications.resnet50 keras.applications.resnet_v2
+    keras.applications.vgg16 keras.applications.vgg19 keras.applications.xception
     keras.backend keras.callbacks keras.constraints
     keras.datasets keras.datasets.boston_housing keras.datasets.cifar10 keras.datasets.cifar100
     keras.datasets.fashion_mnist keras.datasets.imdb keras.datasets.mnist keras.initializers keras.layers
     keras.losses keras.metrics keras.models keras.optimizers keras.optimizers.schedules
     keras.preprocessing keras.preprocessing.image keras.preprocessing.sequence keras.preprocessing.text
-    keras.regularizers keras.utils layers layers.experimental
+    keras.experimental keras.regularizers keras.utils layers layers.experimental
     linalg lookup lookup.experimental losses math metrics nest nn.rnn_cell python_io queue ragged saved_model
     saved_model.builder
     saved_model.constants saved_model.loader saved_model.main_op saved_model.signature_constants
@@ -54,7 +56,7 @@ TREE = Tree(
     {path: Area((path,)) for path in _SAME.split()}
     | {
         "": Area(
-            ("", build, device_spec, functions, old_summaries, string_split),
+            ("", build, device_spec, functions, old_summaries, string_split, ".building.modules"),
             old_names.ROOT | message_names.ROOT,
         ),
         "app": Area((app,)),
@@ -75,6 +77,7 @@ TREE = Tree(
         "initializers": Area(("initializers",), old_names.INITIALIZERS),
         "io": Area(("io",), old_names.IO),
         "keras.estimator": Area((keras_estimator,)),
+        "keras.wrappers.scikit_learn": Area(("tf1.keras.utils.scikit_learn",)),
         "io.file_io": Area(names=old_names.FILE_IO),
         "io.gfile": Area(names=old_names.IO_GFILE),
         "logging": Area((logging,)),
@@ -82,12 +85,14 @@ TREE = Tree(
         "nn": Area(("nn",), old_names.NN),
         "nn.rnn_cell": Area(("nn.rnn_cell",), old_names.RNN_CELL),
         "nn.seq2seq": Area(areas=("contrib.legacy_seq2seq",)),
-        "quantization": Area((fake_quantization,)),
+        "quantization": Area((fake_quantization, scaled_quantization)),
         "random": Area(("random",), old_names.RANDOM),
         "resource_loader": Area((resource_loader,)),
         "sysconfig": Area(names={name: name for name in _FLAGS}),
         "test": Area((testing, benchmark, gradient_checker)),
         "train": Area(("train",), old_names.TRAIN | message_names.TRAIN),
+        "pywrap_tensorflow": Area(areas=("python.pywrap_tensorflow",)),
+        "train.experimental": Area((".contrib.optimizers.graph_rewrite",)),
         "train.queue_runner": Area(names=old_names.QUEUE_RUNNER),
         "version": Area(names={name: name for name in _VERSION}),
     }

@@ -94,6 +94,11 @@ _NET_MODULES |= {f"inception_v{version}": (".nets.inception",) for version in (1
 _DEPRECATED = "deprecated deprecated_arg_values deprecated_args"
 _SAME = "argsort assert_scalar convert_to_tensor_or_sparse_tensor sort"
 _FRAMEWORK = {name: name for name in _SAME.split()}
+_WITH = ("with_hash_bucket", "with_identity", "with_vocabulary_file", "with_vocabulary_list")
+_SEQUENCES = {
+    f"sequence_{name}": f"feature_column.sequence_{name}"
+    for name in ("numeric_column", *(f"categorical_column_{end}" for end in _WITH))
+}
 _FRAMEWORK |= {
     "assert_same_float_dtype": "debugging.assert_same_float_dtype",
     "BoundedTensorSpec": "python.framework.tensor_spec.BoundedTensorSpec",
@@ -154,6 +159,8 @@ AREAS = {
     ),
     "contrib.slim.metrics": Area(areas=("contrib.metrics",)),
     "contrib.predictor": Area((predictor, ".contrib.estimator_predictor")),
+    "contrib.estimator": Area(("tf1.estimator.extenders",), areas=("estimator.experimental",)),
+    "contrib.feature_column": Area((".contrib.layer_functions.sequence_columns",), _SEQUENCES),
     "contrib.factorization": Area((".contrib.learn.clustering", ".contrib.learn.clustering_estimator")),
     "contrib.factorization.python.ops.clustering_ops": Area((".contrib.learn.clustering",)),
     "contrib.factorization.python.ops.kmeans": Area((".contrib.learn.clustering_estimator",)),
@@ -213,7 +220,7 @@ AREAS = {
         ".contrib.training.sampling", ".contrib.training.resampling", ".contrib.training.placement",
     )),
     "contrib.learn": Area(
-        (estimators, models, experiment),
+        (estimators, models, experiment, ".contrib.learn.combined_models"),
         {"NanLossDuringTrainingError": "train.NanLossDuringTrainingError"},
     ),
     "contrib.keras": Area(areas=("keras",)),

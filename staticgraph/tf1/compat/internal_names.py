@@ -7,6 +7,7 @@ are supported is missing where TF1 had defined it.
 import contextlib
 import inspect
 
+from staticgraph.state import moving_averages
 from staticgraph.tf1 import timeline
 from staticgraph.tf1.compat.devices import device_settings, device_spec, local_devices
 from staticgraph.tf1.compat.legacy import (
@@ -23,7 +24,6 @@ from staticgraph.tf1.compat.legacy import (
     test_util,
 )
 from staticgraph.tf1.compat.namespace import Area
-from staticgraph.train import moving_averages
 
 # Package, the areas whose names its modules show (`tf` is the root), and the modules.
 _MODULES = (

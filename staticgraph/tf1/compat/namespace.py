@@ -36,8 +36,9 @@ class Area:
     """Sources of the names below one dotted path. The first source that has a name gives it.
 
     Attributes:
-        sources: Modules, dotted paths below `staticgraph`, which may be absent, or relative names such as
-            ".contrib.nn" of modules of this package, which are imported when a name is first looked up there.
+        sources: Modules; dotted paths below `staticgraph`, which may be absent; relative names such as
+            ".contrib.nn" of modules of this package, or paths such as "tf1.estimator.extenders" of modules
+            without a public path. The last two are imported when a name is first looked up there.
         names: Map from TensorFlow's name to the dotted name in the tree that it stands for.
         areas: Other areas. All of their names are here too.
     """
@@ -178,6 +179,9 @@ def _module(source: ModuleType | str) -> ModuleType | None:
     if source.startswith("."):
         module: ModuleType = load(f"{__package__}{source}")
         return module
+    if source.startswith("tf1."):
+        inner: ModuleType = load(f"staticgraph.{source}")
+        return inner
     found: Any = sg
     for name in filter(None, source.split(".")):
         found = getattr(found, name, None)

@@ -28,6 +28,7 @@ ROOT = {
     "CriticalSection": "python.ops.critical_section_ops.CriticalSection",
     "OpError": "errors.OpError",
     "get_logger": "logging.get_logger",
+    "no_gradient": "NotDifferentiable",
     "guarantee_const": "identity",
     "matrix_square_root": "linalg.sqrtm",
     "vectorized_map": "map_fn",

@@ -41,6 +41,11 @@ def padded_shape(part: Component, shape: Any) -> Any:
     if not isinstance(part, TensorType):
         raise misuse(TypeError, f"a component {part} cannot be padded")
     if isinstance(shape, Tensor):
+        count = shape.shape[0].value if shape.shape.ndims == 1 else None
+        if count is not None and part.shape is not None and count != len(part.shape):
+            sizes = shape_text((None,) * count)
+            text = f"The padded shape {sizes} is not compatible with the corresponding input component shape"
+            raise misuse(ValueError, f"{text} {shape_text(part.shape)}.")
         return shape
     wanted = as_shape(shape)
     if wanted is None or (part.shape is not None and not _may_grow(part.shape, wanted)):

@@ -22,7 +22,8 @@ from staticgraph.tf1.data.threads import ParallelMapped
 T = TypeVar("T")
 
 
-def _groups(node: Node, run: Run, elements: Iterator[T], parameter: Any, drop: Any) -> Iterator[list[T]]:
+def groups_of(node: Node, run: Run, elements: Iterator[T], parameter: Any, drop: Any) -> Iterator[list[T]]:
+    """Yield lists of as many elements as `parameter` says. The last one may be shorter, unless `drop`."""
     size = run.number(parameter)
     if size <= 0:
         raise node.error(f"batch_size is {size}, it must be above zero")
@@ -62,14 +63,14 @@ class Batched(Node):
         arrays = rows_of(self.source, run)
         if arrays is not None:  # all elements of a batch are copied at once
             numbers = numbers_of(self.source, run)
-            for rows in _groups(self, run, numbers, self.size, self.drop_remainder):
+            for rows in groups_of(self, run, numbers, self.size, self.drop_remainder):
                 yield tuple(array.take(rows, axis=0) for array in arrays)
             return
         parts = leaves(self.source.structure)
         elements = self.source.iterate(run)
         if isinstance(self.source, Mapped | ParallelMapped):
             elements = _whole(elements, max(1, run.number(self.size)))
-        groups = _groups(self, run, elements, self.size, self.drop_remainder)
+        groups = groups_of(self, run, elements, self.size, self.drop_remainder)
 
         def stacked(group: list[Element]) -> Element:
             columns = zip(*group, strict=True)
@@ -114,7 +115,7 @@ class PaddedBatched(Node):
         shapes = [run.value(shape) for shape in self.shapes]
         shapes = [tuple(None if n is None or n < 0 else int(n) for n in shape) for shape in shapes]
         padding = [run.value(value) for value in self.padding]
-        groups = _groups(self, run, self.source.iterate(run), self.size, self.drop_remainder)
+        groups = groups_of(self, run, self.source.iterate(run), self.size, self.drop_remainder)
 
         def padded(group: list[Element]) -> Element:
             return tuple(map(self._padded, zip(*group, strict=True), shapes, padding))

@@ -74,10 +74,7 @@ class Dataset:
         """The slices of the tensors along their first axis, which must have one size."""
         values = as_values(tensors)
         structure = map_leaves(slice_of, structure_of(values))
-        sizes = {part.shape[0] for part in leaves(structure_of(values)) if part.shape} - {None}
-        if len(sizes) > 1:
-            text = f"the tensors have {' and '.join(map(str, sorted(sizes)))} slices: all must have as many"
-            raise misuse(ValueError, text)
+        _check_slices(structure_of(values))
         return Dataset(sources.Slices(structure=structure, values=tuple(leaves(values))))
 
     @staticmethod
@@ -270,6 +267,7 @@ class Dataset:
     def unbatch(self) -> Dataset:
         """The slices of each element along its first axis."""
         structure = map_leaves(slice_of, self.node.structure)
+        _check_slices(self.node.structure)
         return Dataset(batching.Unbatched(structure=structure, source=self.node), self._options)
 
     # Functions of elements
@@ -436,6 +434,14 @@ def counter(start: Any, step: Any, dtype: Any) -> Dataset:
 def _batch(size: Any, drop_remainder: Any) -> int | None:
     """The size of all batches, where it is known."""
     return size if isinstance(size, int) and flag(drop_remainder) is True else None
+
+
+def _check_slices(structure: Any) -> None:
+    """ValueError if it is known that components have different numbers of slices."""
+    sizes = {part.shape[0] for part in leaves(structure) if part.shape} - {None}
+    if len(sizes) > 1:
+        text = f"the tensors have {' and '.join(map(str, sorted(sizes)))} slices: all must have as many"
+        raise misuse(ValueError, text)
 
 
 def _require_dataset(value: Any) -> None:

@@ -25,28 +25,47 @@ from staticgraph.tf1.data.dataset import Dataset, counter, traced, traced_datase
 from staticgraph.tf1.data.file_datasets import CsvDataset
 from staticgraph.tf1.data.function import scalar_type
 from staticgraph.tf1.data.iterators import only_element
-from staticgraph.tf1.data.mixing import RandomDataset, choose_from_datasets, sample_from_datasets
 from staticgraph.tf1.data.operation_counts import (
     INTERLEAVED_IN_PARALLEL,
     SHUFFLED_AND_REPEATED,
     count_parameters,
 )
 from staticgraph.tf1.data.options import DistributeOptions, OptimizationOptions, ThreadingOptions
-from staticgraph.tf1.data.structure import Nested, leaves, map_leaves, relaxed
+from staticgraph.tf1.data.structure import Nested, leaves, map_leaves
 from staticgraph.tf1.data.threads import AUTOTUNE
+from staticgraph.tf1.data.transformations.cardinality import (
+    INFINITE_CARDINALITY,
+    UNKNOWN_CARDINALITY,
+    cardinality,
+)
+from staticgraph.tf1.data.transformations.mixing import (
+    RandomDataset,
+    choose_from_datasets,
+    sample_from_datasets,
+)
+from staticgraph.tf1.data.transformations.reducing import Reducer, group_by_reducer
+from staticgraph.tf1.data.transformations.resampling import rejection_resample
+from staticgraph.tf1.data.transformations.scanning import scan
+from staticgraph.tf1.data.transformations.sparse_batches import dense_to_sparse_batch
 
 __all__ = [
     "AUTOTUNE",
     "Counter",
     "CsvDataset",
     "DistributeOptions",
+    "INFINITE_CARDINALITY",
     "OptimizationOptions",
     "RandomDataset",
+    "Reducer",
     "ThreadingOptions",
+    "UNKNOWN_CARDINALITY",
     "bucket_by_sequence_length",
+    "cardinality",
     "choose_from_datasets",
+    "dense_to_sparse_batch",
     "enumerate_dataset",
     "get_single_element",
+    "group_by_reducer",
     "group_by_window",
     "ignore_errors",
     "make_csv_dataset",
@@ -54,6 +73,7 @@ __all__ = [
     "map_and_batch_with_legacy_function",
     "parallel_interleave",
     "prefetch_to_device",
+    "rejection_resample",
     "sample_from_datasets",
     "scan",
     "shuffle_and_repeat",
@@ -206,24 +226,6 @@ def take_while(predicate: Callable[..., Any]) -> Transformation:
         structure = dataset.node.structure
         function = traced_predicate(predicate, structure)
         return Dataset(mapping.TakenWhile(structure=structure, source=dataset.node, function=function))
-
-    return transform
-
-
-def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
-    """`scan_func(state, element)` returns the next state, and an element of the result."""
-
-    def transform(dataset: Dataset) -> Dataset:
-        initial = Dataset.from_tensors(initial_state).node
-        function = traced(scan_func, (initial.structure, dataset.node.structure))
-        if not isinstance(function.structure, tuple) or len(function.structure) != 2:
-            raise misuse(TypeError, "`scan_func` must return a tuple: the next state, and an element")
-        relaxed(initial.structure, function.structure[0])
-        return Dataset(
-            mapping.Scanned(
-                structure=function.structure[1], source=dataset.node, initial=initial, function=function
-            )
-        )
 
     return transform
 

@@ -25,10 +25,11 @@ _SHUFFLED_BY_SEED = 10  # the second seed is compared with 0
 
 _OPERATIONS = {  # of a step all of whose parameters are Python's
     "Batched": 3, "Cached": 2, "CachedInFile": 2, "Concatenated": 1, "Counter": 4, "Directed": 1,
-    "Filtered": 1, "FixedLength": 4, "FlatMapped": 1, "Generated": 3, "Grouped": 1, "Interleaved": 3,
+    "Filtered": 1, "FixedLength": 4, "FlatMapped": 1, "Generated": 3, "GroupReduced": 1, "Grouped": 1,
+    "Interleaved": 3,
     "Lines": 4, "Mapped": 1, "Matching": 15, "PaddedBatched": 3, "ParallelMapped": 2, "Prefetched": 2,
-    "Range": 4, "Records": 4, "Repeat": 2, "Shard": 3, "Skip": 2, "Take": 2, "Unbatched": 2, "Unfailing": 1,
-    "Windowed": 5, "Zipped": 1,
+    "Range": 4, "Records": 4, "Repeat": 2, "Shard": 3, "Skip": 2, "SparseBatched": 3, "Take": 2,
+    "Unbatched": 2, "Unfailing": 1, "Windowed": 5, "Zipped": 1,
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ lazy_names(
         ),
         "staticgraph.tf1.estimator.dnn": "DNNClassifier DNNEstimator DNNRegressor",
         "staticgraph.tf1.estimator.estimator": "Estimator",
+        "staticgraph.tf1.estimator.extenders": "add_metrics",
         "staticgraph.tf1.estimator.exporters": "BestExporter Exporter FinalExporter LatestExporter",
         "staticgraph.tf1.estimator.heads": "BinaryClassHead MultiClassHead RegressionHead",
         "staticgraph.tf1.estimator.linear": "LinearClassifier LinearEstimator LinearRegressor",
@@ -21,5 +22,5 @@ lazy_names(
         "staticgraph.tf1.estimator.training": "EvalSpec train_and_evaluate TrainSpec",
         "staticgraph.tf1.estimator.warm_start": "WarmStartSettings",
     },
-    modules={"export": "staticgraph.tf1.estimator.export", "inputs": "staticgraph.tf1.estimator.inputs"},
+    modules={name: f"staticgraph.tf1.estimator.{name}" for name in ("experimental", "export", "inputs")},
 )

@@ -1,6 +1,7 @@
 """Models that a function builds, with their training, evaluation and use (TF1's `tf.estimator`). Made by tools/type_stubs.py."""
 
 from staticgraph.tf1.estimator import (
+    experimental as experimental,
     export as export,
     inputs as inputs,
 )
@@ -27,6 +28,9 @@ from staticgraph.tf1.estimator.exporters import (
     Exporter as Exporter,
     FinalExporter as FinalExporter,
     LatestExporter as LatestExporter,
+)
+from staticgraph.tf1.estimator.extenders import (
+    add_metrics as add_metrics,
 )
 from staticgraph.tf1.estimator.heads import (
     BinaryClassHead as BinaryClassHead,

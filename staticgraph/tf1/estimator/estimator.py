@@ -175,18 +175,28 @@ class Estimator:
             hooks.append(evaluation.StopAfterBatches(steps))
         checkpoint = self._checkpoint(checkpoint_path, "evaluate")
         with Graph().as_default(), _scope(strategy):
-            step = self._begin()
-            features, labels, input_hooks = self._input(input_fn, ModeKeys.EVAL, strategy)
-            spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
-            update, values = evaluation.metrics_of(spec)
+            update, values, scaffold, all_hooks = self.built_evaluation(input_fn, hooks, strategy)
             if not checkpoint:
                 warm_start(self._warm_start)
-            all_hooks = [*input_hooks, *hooks, *spec.evaluation_hooks]
-            values |= {"global_step": step}
-            scaffold = _with_local_variables(spec.scaffold)
             results = evaluation.evaluate_once(update, values, scaffold, all_hooks, checkpoint, self._config)
             evaluation.write_results(self.eval_dir(name), results, checkpoint)
         return results
+
+    def built_evaluation(
+        self, input_fn: Callable[..., Any], hooks: list[Any], strategy: Any = None
+    ) -> tuple[Any, dict[str, Any], Any, list[Any]]:
+        """Build an evaluation in the default graph.
+
+        Returns:
+            The operation that takes a batch into all metrics, the values of these and of the global step by
+            name, the scaffold, and the hooks with those of the model.
+        """
+        step = self._begin()
+        features, labels, input_hooks = self._input(input_fn, ModeKeys.EVAL, strategy)
+        spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
+        update, values = evaluation.metrics_of(spec)
+        all_hooks = [*input_hooks, *hooks, *spec.evaluation_hooks]
+        return update, values | {"global_step": step}, _with_local_variables(spec.scaffold), all_hooks
 
     def predict(
         self,

@@ -16,7 +16,7 @@ from staticgraph.building.framework import GraphKeys, control_dependencies, get_
 from staticgraph.building.inputs import constant, convert_to_tensor, group, identity
 from staticgraph.compiler.graph.dtypes import float32, string
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.debugging.assertions import Assert
+from staticgraph.control_flow.assertions import Assert
 from staticgraph.domains import strings
 from staticgraph.mathematics.math_ops import add_n, greater_equal, less_equal, logical_and, maximum
 from staticgraph.mathematics.reductions import reduce_all, reduce_sum

@@ -17,5 +17,10 @@ lazy_names(
         ),
         "staticgraph.tf1.feature_column.layers": "input_layer linear_model make_parse_example_spec",
         "staticgraph.tf1.feature_column.numeric": "bucketized_column numeric_column",
+        "staticgraph.tf1.feature_column.sequences": (
+            "sequence_categorical_column_with_hash_bucket sequence_categorical_column_with_identity "
+            "sequence_categorical_column_with_vocabulary_file "
+            "sequence_categorical_column_with_vocabulary_list sequence_numeric_column"
+        ),
     },
 )

@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.debugging.assertions import Assert
+from staticgraph.control_flow.assertions import Assert
 from staticgraph.domains import strings
 from staticgraph.mathematics.math_ops import greater_equal, less, logical_and
 from staticgraph.mathematics.reductions import reduce_all

@@ -17,12 +17,19 @@ from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.state.initializers import TruncatedNormal
 from staticgraph.tf1.feature_column.categorical import WeightedCategoricalColumn
 from staticgraph.tf1.feature_column.columns import CategoricalColumn, DenseColumn, Features, Ids, refuse
+from staticgraph.tf1.feature_column.sequences import (
+    SequenceDense,
+    SequenceDenseColumn,
+    check_not_sequence,
+    check_sequence,
+    lengths_of,
+)
 
 Initializer = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
-class IndicatorColumn(DenseColumn):
+class IndicatorColumn(DenseColumn, SequenceDenseColumn):
     """Column of the number of occurrences of each category, see `indicator_column`."""
 
     categorical_column: CategoricalColumn
@@ -51,9 +58,18 @@ class IndicatorColumn(DenseColumn):
             found = sparse.retain(found, greater_equal(found.indices[:, 1], 0))
             return scatter_nd(found.indices, found.values, found.dense_shape)
 
+    def dense(self, features: Features, variable: Callable[..., Any]) -> Tensor:
+        check_not_sequence(self)
+        made: Tensor = features[self]
+        return made
+
+    def sequence(self, features: Features, variable: Callable[..., Any]) -> SequenceDense:
+        check_sequence(self)
+        return SequenceDense(features[self], lengths_of(features[self.categorical_column]))
+
 
 @dataclass(frozen=True, slots=True)
-class EmbeddingColumn(DenseColumn):
+class EmbeddingColumn(DenseColumn, SequenceDenseColumn):
     """A learned row for each category, see `embedding_column`."""
 
     categorical_column: CategoricalColumn
@@ -81,6 +97,15 @@ class EmbeddingColumn(DenseColumn):
         return self.categorical_column.categories(features)
 
     def dense(self, features: Features, variable: Callable[..., Any]) -> Tensor:
+        check_not_sequence(self)
+        return self.rows(features, variable)
+
+    def sequence(self, features: Features, variable: Callable[..., Any]) -> SequenceDense:
+        check_sequence(self)
+        return SequenceDense(self.rows(features, variable), lengths_of(features[self].ids))
+
+    def rows(self, features: Features, variable: Callable[..., Any]) -> Tensor:
+        """The learned rows of the categories of each example or step, combined."""
         ids, weights = features[self]
         made: Tensor = nn.safe_embedding_lookup_sparse(
             self.table(variable),
@@ -115,9 +140,9 @@ class SharedEmbeddingColumn(EmbeddingColumn):
     def var_scope_name(self) -> str:
         return self.shared_embedding_collection_name
 
-    def dense(self, features: Features, variable: Callable[..., Any]) -> Tensor:
+    def rows(self, features: Features, variable: Callable[..., Any]) -> Tensor:
         with name_scope(None, self.name):  # all share one variable scope, but not the names in it
-            return EmbeddingColumn.dense(self, features, variable)
+            return EmbeddingColumn.rows(self, features, variable)
 
     def table(self, variable: Callable[..., Any]) -> Any:
         """The variable in the collection that the columns share; the first one makes it."""

@@ -12,8 +12,8 @@ from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.linear_algebra.linalg import matmul
 from staticgraph.mathematics.math_ops import add_n
+from staticgraph.mathematics.products import matmul
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import get_variable, variable_scope
@@ -51,15 +51,21 @@ def input_layer(
     ...     sess.run(layer).tolist()
     [[7.0, 1.0, 2.0]]
     """
+    columns = as_dense_columns(feature_columns)
+    with variable_scope(None, "input_layer", tensors_in(features)):
+        return dense_layer(
+            features, columns, weight_collections, trainable, cols_to_vars, cols_to_output_tensors
+        )
+
+
+def as_dense_columns(feature_columns: Any) -> list[Any]:
+    """The dense columns that a user gives, sorted by name. ValueError for others."""
     columns = as_columns(feature_columns)
     for column in columns:
         if not isinstance(column, DenseColumn):
             text = f"Items of feature_columns must be a DenseColumn. Given: {column}"
             refuse(text, "wrap a categorical column with embedding_column or indicator_column")
-    with variable_scope(None, "input_layer", _tensors(features)):
-        return dense_layer(
-            features, columns, weight_collections, trainable, cols_to_vars, cols_to_output_tensors
-        )
+    return columns
 
 
 def dense_layer(
@@ -72,7 +78,7 @@ def dense_layer(
 ) -> Tensor:
     """`input_layer` in the open variable scope."""
     made, batch = [], Features(features)
-    variable = _maker(weight_collections, trainable)
+    variable = variable_maker(weight_collections, trainable)
     for column in columns:
         with variable_scope(None, column.var_scope_name) as scope:
             dense = column.dense(batch, variable)
@@ -111,7 +117,7 @@ def linear_model(
     """
     columns = as_columns(feature_columns)
     sums, batch = [], Features(features)
-    variable = _maker(weight_collections, trainable)
+    variable = variable_maker(weight_collections, trainable)
     names = _unused_scopes(columns)
     with variable_scope(None, "linear_model"):
         for column, name in zip(columns, names, strict=True):
@@ -158,7 +164,7 @@ def _unused_scopes(columns: Iterable[FeatureColumn]) -> list[str]:
     return names
 
 
-def _maker(weight_collections: Sequence[str] | None, trainable: bool) -> Callable[..., Any]:
+def variable_maker(weight_collections: Sequence[str] | None, trainable: bool) -> Callable[..., Any]:
     """`get_variable` with the settings of a layer."""
     added = [key for key in weight_collections or () if key not in _COLLECTIONS]
 
@@ -205,5 +211,6 @@ def _matrix(ids: SparseTensor) -> SparseTensor:
     return sparse.reshape(ids, array_ops.stack([ids.dense_shape[0], constant(-1, int64)]))
 
 
-def _tensors(features: Mapping[str, Any]) -> list[Any]:
+def tensors_in(features: Mapping[str, Any]) -> list[Any]:
+    """The features that are dense tensors."""
     return [x for x in features.values() if isinstance(x, Tensor)]

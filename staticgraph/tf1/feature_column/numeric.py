@@ -141,12 +141,7 @@ def numeric_column(
     ...     sess.run(layer).round(3).tolist()
     [[0.0], [1.0]]
     """
-    sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
-    for size in sizes:
-        if not isinstance(size, int | np.integer):
-            raise misuse(TypeError, f"shape dimensions must be integer. shape: {sizes}, key: {key}")
-        if size < 1:
-            refuse(f"shape dimensions must be greater than 0. shape: {sizes}, key: {key}")
+    sizes = checked_sizes(key, shape)
     known = as_dtype(dtype)
     if not (known.is_integer or known.is_floating):
         refuse(f"dtype must be convertible to float. dtype: {known}, key: {key}")
@@ -179,6 +174,17 @@ def bucketized_column(source_column: NumericColumn, boundaries: Any) -> Bucketiz
     if any(low >= high for low, high in itertools.pairwise(boundaries)):
         refuse(f"boundaries must be a sorted list, and not {boundaries!r}")
     return BucketizedColumn(source_column, tuple(boundaries))
+
+
+def checked_sizes(key: str, shape: Any) -> tuple[int, ...]:
+    """Return the shape of a column as a tuple. TypeError or ValueError for sizes that make no sense."""
+    sizes = tuple(shape) if isinstance(shape, list | tuple) else (shape,)
+    for size in sizes:
+        if not isinstance(size, int | np.integer):
+            raise misuse(TypeError, f"shape dimensions must be integer. shape: {sizes}, key: {key}")
+        if size < 1:
+            refuse(f"shape dimensions must be greater than 0. shape: {sizes}, key: {key}")
+    return sizes
 
 
 def _checked_default(shape: tuple[int, ...], default: Any, dtype: DType, key: str) -> Any:

@@ -7,8 +7,8 @@ each training step as one prepared call of compiled code.
 from staticgraph.compiler.support.lazy_names import lazy_names
 
 _MODULES = (
-    "activations applications backend callbacks constraints datasets initializers layers losses metrics "
-    "models optimizers preprocessing regularizers utils"
+    "activations applications backend callbacks constraints datasets experimental initializers layers losses "
+    "metrics models optimizers preprocessing regularizers utils"
 )
 
 # Type checkers read `__init__.pyi`.

@@ -11,6 +11,7 @@ from staticgraph.tf1.keras import (
     callbacks as callbacks,
     constraints as constraints,
     datasets as datasets,
+    experimental as experimental,
     initializers as initializers,
     layers as layers,
     losses as losses,

@@ -243,6 +243,10 @@ class QueueBase:
             except RuleError:
                 text = f"component {i} has shape {tensor.shape}, the queue takes {shape_text(wanted)}"
                 raise misuse(ShapeError, text, made=[(tensor.name, tensor.op.where)]) from None
+        sizes = [tensor.type.shape[0] for tensor in made if many and tensor.type.shape]
+        if len({size for size in sizes if size is not None}) > 1:
+            text = f"the components have {', '.join(map(str, sizes))} slices: all must have as many"
+            raise misuse(ShapeError, text, made=[(tensor.name, tensor.op.where) for tensor in made])
         return made
 
     def _returned(self, made: Any) -> Any:

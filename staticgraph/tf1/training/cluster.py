@@ -32,9 +32,11 @@ class ClusterSpec:
     (2, 'c:2222')
     """
 
-    def __init__(self, cluster: ClusterSpec | Mapping[str, Any]) -> None:
+    def __init__(self, cluster: Any) -> None:
         if isinstance(cluster, ClusterSpec):
             cluster = cluster.as_dict()
+        elif hasattr(cluster, "job"):  # a message, whose class few programs import
+            cluster = {job.name: dict(job.tasks) for job in cluster.job}
         if not isinstance(cluster, Mapping):
             text = f"a cluster is a dict of jobs to lists of addresses, not {type(cluster).__name__}"
             raise misuse(TypeError, text)

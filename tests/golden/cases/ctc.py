@@ -28,7 +28,43 @@ def decoded(name, seed, steps=(7, 5, 0), **options):
     return build
 
 
+DENSE = [[1, 2, 2], [3, 1, 0], [4, 0, 0]]
+
+
+def dense(labels=DENSE, lengths=(3, 2, 1), steps=(6, 6, 6), **options):
+    return lambda tf, x: tf.nn.ctc_loss_v2(tf.constant(labels), x, list(lengths), list(steps), **options)
+
+
+def sparse_v2(blank):
+    return lambda tf, x: tf.nn.ctc_loss_v2(sparse(tf, [[0, 3, 3], [2, 0], [3]]), x, None, [6, 5, 3],
+                                           blank_index=blank)
+
+
+def collapsed(tf):
+    labels = [[1, 1, 2, 2, 1], [3, 3, 3, 0, 0], [5, 4, 4, 4, 7]]
+    left, lengths = tf.nn.collapse_repeated(tf.constant(labels), tf.constant([5, 3, 0], tf.int64))
+    return [left, lengths, *tf.nn.ctc_unique_labels(tf.constant(labels))]
+
+
+def loss_v2(label, *draws, **options):
+    return value("ctc_loss_v2" + label, *draws, dtypes=FLOAT32, tolerance=3, **options)
+
+
+V2 = [
+    loss_v2("", dense(), real(6, 3, 5)),
+    # TensorFlow has a gradient of steps that are not used, on which the loss does not depend.
+    loss_v2(" of fewer steps", dense(steps=(6, 5, 3)), real(6, 3, 5), grad=False),
+    loss_v2(", batch major", dense(logits_time_major=False), real(3, 6, 5)),
+    loss_v2(" with another blank", dense([[0, 1, 1], [3, 0, 9], [4, 9, 9]], blank_index=2), real(6, 3, 5)),
+    loss_v2(" with the last blank", dense([[0, 1, 1], [3, 0, 9], [2, 9, 9]], blank_index=-1), real(6, 3, 5)),
+    [loss_v2(" of sparse labels, blank %d" % blank, sparse_v2(blank), real(6, 3, 5)) for blank in (1, 4, -1)],
+    runs("collapse_repeated, ctc_unique_labels", collapsed, times=1),
+    error("ctc_loss_v2 of sparse labels without a blank",
+          lambda tf: sparse_v2(None)(tf, tf.zeros([6, 3, 5]))),
+]
+
 CASES = [
+    V2,
     value("ctc_loss", loss(), real(6, 3, 5), dtypes=FLOAT32, tolerance=3),
     value("ctc_loss of large logits", loss(), real(6, 3, 5, low=-30, high=30), dtypes=FLOAT32, tolerance=5),
     value("ctc_loss, batch major", loss(time_major=False), real(3, 6, 5), dtypes=FLOAT32, tolerance=3),

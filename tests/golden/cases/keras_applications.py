@@ -13,7 +13,13 @@ NETS = {
     "InceptionV3": {"include_top": False, "pooling": "avg"},
     "VGG16": {"input_shape": (32, 32, 3), "classes": 5},
     "VGG19": {"include_top": False},
+    "Xception": {"input_shape": (71, 71, 3), "classes": 3},
+    "DenseNet121": {"input_shape": (64, 64, 3), "include_top": False, "pooling": "avg"},
+    "ResNet50V2": {"input_shape": (64, 64, 3), "classes": 3},
+    "InceptionResNetV2": {"include_top": False, "pooling": "max"},
+    "NASNetMobile": {"input_shape": (64, 64, 3), "include_top": False},
 }
+WIRED = ("Xception", "DenseNet121", "ResNet50V2", "NASNetMobile")
 
 
 def made(tf, name, **options):
@@ -30,6 +36,12 @@ def described(tf, name, options):
         weights = [w.shape.as_list() for w in layer.weights]
         lines.append([layer.name, type(layer).__name__, list(shape), weights])
     return lines
+
+
+def wired(tf, name):
+    """The layers whose results each layer of a net takes."""
+    found = made(tf, name, **NETS[name]).get_config()["layers"]
+    return {each["name"]: [one[0] for node in each["inbound_nodes"] for one in node] for each in found}
 
 
 def predicted(tf, name, **options):
@@ -83,6 +95,7 @@ REFUSED = {
 CASES = [
     [answer("layers of %s" % name, lambda tf, name=name, options=options: described(tf, name, options))
      for name, options in NETS.items()],
+    [answer("connections of %s" % name, lambda tf, name=name: wired(tf, name)) for name in WIRED],
     measures("predictions of MobileNet",
              lambda tf: predicted(tf, "MobileNet", alpha=0.25, input_shape=(32, 32, 3), classes=4), 100.0),
     measures("predictions of MobileNetV2", lambda tf: predicted(

@@ -25,7 +25,42 @@ def limited(tf, x, a, b, per_channel=False, **options):
     return getattr(names(tf), name)(x, -abs(a) - 0.5, abs(b) + 0.7, **options)
 
 
+def scaled(label, build, *draws, **options):
+    return value("quantize_and_dequantize %s" % label, build, *draws, **options)
+
+
+def by_scale(tf, *arguments, **options):
+    return names(tf).quantization.quantize_and_dequantize(*arguments, **options)
+
+
+SCALED = [
+    scaled("by its elements", lambda tf, x: by_scale(tf, x, 0.0, 0.0), X),
+    scaled("without a sign", lambda tf, x: by_scale(tf, x, 0.0, 0.0, signed_input=False, num_bits=4), X),
+    [scaled("between %s and %s, %s" % (low, high, kind),
+            lambda tf, x, low=low, high=high, kind=kind: by_scale(
+                tf, x, low, high, num_bits=4, range_given=True, **kind), X)
+     for low, high in ((-3.0, 5.0), (-5.0, 3.0), (0.0, 4.0), (-4.0, 0.0), (1.0, 3.0), (-3.0, -1.0))
+     for kind in ({}, {"narrow_range": True}, {"round_mode": "HALF_UP"}, {"signed_input": False})],
+    scaled("of fed limits", lambda tf, x, a, b: by_scale(
+        tf, x, -abs(a), abs(b), range_given=True), X, LIMIT, LIMIT, grad=False),
+    scaled("halves", lambda tf: by_scale(tf, tf.constant([0.5, 1.5, -0.5, -2.5]), -8.0, 7.0, num_bits=4,
+                                         range_given=True)),
+    scaled("halves up", lambda tf: by_scale(tf, tf.constant([0.5, 1.5, -0.5, -2.5]), -8.0, 7.0, num_bits=4,
+                                            range_given=True, round_mode="HALF_UP")),
+    scaled("to one bit", lambda tf, x: by_scale(tf, x, 0.0, 1.0, num_bits=1), X),
+    error("quantize_and_dequantize to no bits",
+          lambda tf: by_scale(tf, tf.zeros([2]), 0.0, 1.0, num_bits=0)),
+    error("quantize_and_dequantize to 64 bits",
+          lambda tf: by_scale(tf, tf.zeros([2]), 0.0, 1.0, num_bits=64)),
+    error("quantize_and_dequantize in another mode",
+          lambda tf: by_scale(tf, tf.zeros([2]), 0.0, 1.0, round_mode="DOWN")),
+    error("quantize_and_dequantize of integers", lambda tf: by_scale(tf, tf.zeros([2], tf.int32), 0, 1)),
+    error("quantize_and_dequantize of limits in another order",
+          lambda tf: by_scale(tf, tf.zeros([2]), 1.0, 0.0, range_given=True)),
+]
+
 CASES = [
+    SCALED,
     only("args", lambda tf, x: names(tf).fake_quant_with_min_max_args(x), X),
     only("args few bits", lambda tf, x: names(tf).fake_quant_with_min_max_args(x, -1.3, 4.0, 3), X),
     only(

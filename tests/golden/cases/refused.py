@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tests.golden.cases.legacy import old
 from tests.golden.runner import error
 
 NAN = float("nan")
@@ -110,7 +111,68 @@ def checked(tf, outputs):
 
 QUEUE = ("FIFOQueue", 3, "int32", [()])
 
+def sparse(tf, shape, at=(0, 0)):
+    return tf.SparseTensor([list(at)[: len(shape)]], [1], tf.cast(shape, tf.int64))
+
+
+def sparse_of(tf, kind, *shapes):
+    """Sparse tensors of shapes that are known, or fed."""
+    known = kind == "known"
+    return [sparse(tf, np.array(s) if known else tf.reshape(fed(tf, s, "int64"), [len(s)])) for s in shapes]
+
+
+SPARSE = [
+    [error("%s of sparse tensors of %s, %s" % (name, shapes, kind),
+           lambda tf, name=name, shapes=shapes, kind=kind: getattr(tf.sparse, name)(*sparse_of(
+               tf, kind, *shapes)).values)
+     for name in ("maximum", "minimum", "add") for shapes in (([1], [2]), ([3, 2], [3, 4]))
+     for kind in ("known", "fed")],
+    [error("sparse tensors joined of two widths, %s" % kind,
+           lambda tf, kind=kind: tf.sparse.concat(0, sparse_of(tf, kind, [3, 2], [3, 4])).values)
+     for kind in ("known", "fed")],
+    [error("a sparse tensor put into %s, %s" % (shape, kind),
+           lambda tf, shape=shape, kind=kind: tf.sparse.reset_shape(
+               sparse_of(tf, kind, [2, 5])[0], np.array(shape, np.int64)).dense_shape)
+     for shape in ([2, 4], [2], [2, 5, 1]) for kind in ("known", "fed")],
+]
+
+
+def split_by(tf, value):
+    return old(tf).string_split(["a|b"], tf.placeholder_with_default(value, None)).values
+
+
+def queue_of(tf, *components):
+    return tf.FIFOQueue(10, ["int32"] * 3, [(), (), ()]).enqueue_many(components)
+
+
+BUILT = {
+    "a queue of columns of two lengths": lambda tf: queue_of(tf, [1, 2, 3], [1, 2], [1, 2, 3]),
+    "a queue of columns, one of unknown length": lambda tf: queue_of(
+        tf, [1, 2, 3], [1, 2], tf.placeholder(tf.int32)),
+    "slices of columns of two lengths": lambda tf: tf.data.Dataset.from_tensors(
+        (np.arange(7), np.arange(8))).apply(tf.data.experimental.unbatch()),
+    "a padded shape of another rank": lambda tf: tf.data.Dataset.range(9).padded_batch(
+        5, tf.placeholder(tf.int64, [2])),
+    "an initial value that is a tensor": lambda tf: tf.constant_initializer(tf.constant([1.0])),
+    "an initial value that is a variable": lambda tf: tf.constant_initializer(tf.Variable([1.0])),
+    "a template without a name": lambda tf: tf.make_template(None, lambda: 1),
+    "a state of another width": lambda tf: tf.nn.rnn_cell.BasicLSTMCell(2, state_is_tuple=False)(
+        tf.zeros([3, 4]), tf.zeros([3, 6])),
+    "a name scope that is neither": lambda tf: tf.variable_scope("s", auxiliary_name_scope="x").__enter__(),
+    "a separator that is a vector": lambda tf: split_by(tf, ["|"]),
+    "several separators": lambda tf: split_by(tf, ["|", ","]),
+}
+TEXT_NUMBERS = [
+    error("%s of strings" % name, lambda tf, name=name: getattr(tf, name + "_initializer")(dtype=tf.string))
+    for name in (
+        "random_normal", "truncated_normal", "orthogonal", "uniform_unit_scaling", "variance_scaling",
+    )
+]
+
 CASES = [
+    SPARSE,
+    [error(title, build) for title, build in BUILT.items()],
+    TEXT_NUMBERS,
     [error("%s at %s, %s" % (name, value, kind), density(make, value, kind))
      for name, (make, values) in DENSITIES.items() for value in values for kind in ("known", "fed")],
     [error("%s, allow_nan_stats=%s" % (name, allowed),

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.dtypes import bool_, float32, int32, int64, uint
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, constant, permuted, reshape, select, sizes, vector
-from staticgraph.linear_algebra.linalg import einsum
+from staticgraph.mathematics.products import einsum
 from staticgraph.random_numbers.random_ops import random_uniform
 
 

@@ -12,12 +12,17 @@ __all__ = [
     "MONOLITHIC_BUILD",
     "VERSION",
     "__version__",
+    "control_flow_v2_enabled",
+    "disable_control_flow_v2",
     "disable_eager_execution",
     "disable_resource_variables",
     "disable_tensor_equality",
     "disable_v2_behavior",
+    "disable_v2_tensorshape",
+    "enable_control_flow_v2",
     "enable_resource_variables",
     "executing_eagerly",
+    "resource_variables_enabled",
 ]
 
 __version__ = VERSION = "1.15.5"
@@ -50,3 +55,25 @@ def enable_resource_variables() -> None:
 
 def disable_resource_variables() -> None:
     """Nothing: a read of a variable sees the writes before it, in the order of construction."""
+
+
+def resource_variables_enabled() -> bool:
+    """True: every variable has the meaning of a resource variable."""
+    return True
+
+
+def control_flow_v2_enabled() -> bool:
+    """True: the bodies of loops and branches are functions."""
+    return True
+
+
+def enable_control_flow_v2() -> None:
+    """Nothing: the bodies of loops and branches are functions."""
+
+
+def disable_control_flow_v2() -> None:
+    """Nothing: loops and branches give the same results in both manners."""
+
+
+def disable_v2_tensorshape() -> None:
+    """Nothing: shapes have Dimensions, as in TF1."""

@@ -1,5 +1,6 @@
 """`tf.errors`: the classes that TF1 had and that nothing here raises by itself, and the numeric codes."""
 
+from staticgraph.compiler.graph import errors
 from staticgraph.compiler.graph.errors import FailedPreconditionError, NotFoundError, OpError
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "UNAVAILABLE",
     "DATA_LOSS",
     "UNAUTHENTICATED",
+    "error_code_from_exception_type",
+    "exception_type_from_error_code",
 ]
 
 OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND, ALREADY_EXISTS = range(7)
@@ -55,3 +58,28 @@ class InternalError(OpError):
     """Something that should hold always does not."""
 
     error_code = INTERNAL
+
+
+def _classes() -> dict[int, type[OpError]]:
+    """The class of each code, of those that TensorFlow has: the one nearest to the base."""
+    mine = (AlreadyExistsError, PermissionDeniedError, UnauthenticatedError, InternalError)
+    found: dict[int, type[OpError]] = {each.error_code: each for each in mine}
+    for each in vars(errors).values():
+        if isinstance(each, type) and issubclass(each, OpError) and each.__bases__[0] is OpError:
+            found.setdefault(each.error_code, each)
+    return found
+
+
+def exception_type_from_error_code(error_code: int) -> type[OpError]:
+    """Return the class of errors of a code. KeyError for an unknown one.
+
+    >>> import staticgraph.compat.tf1 as tf
+    >>> tf.errors.exception_type_from_error_code(tf.errors.OUT_OF_RANGE).__name__
+    'OutOfRangeError'
+    """
+    return _classes()[error_code]
+
+
+def error_code_from_exception_type(cls: type[OpError]) -> int:
+    """Return the code of a class of errors."""
+    return cls.error_code

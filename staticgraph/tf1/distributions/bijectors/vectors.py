@@ -8,8 +8,8 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.building.read_only import read_only
+from staticgraph.building.sizes import get_static_value
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.debugging.tensor_queries import get_static_value
 from staticgraph.tf1.distributions.bijectors.base import Bijector
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.tf1.keras import layers
@@ -36,6 +36,67 @@ class Net(NamedTuple):
     input_shape: Any
     pooling: str | None
     classes: int
+
+
+class KnownNet(Protocol):
+    """A function that makes a net, with the arguments that most known nets have."""
+
+    def __call__(
+        self,
+        include_top: bool = True,
+        weights: str | None = "imagenet",
+        input_tensor: Any = None,
+        input_shape: Any = None,
+        pooling: str | None = None,
+        classes: int = 1000,
+        **kwargs: Any,
+    ) -> Any:
+        """Return a Keras model."""
+
+
+_ARGUMENTS = """
+
+    Args:
+        include_top: If it ends with classes; otherwise with features.
+        weights: None for random ones, "imagenet" for those that are downloaded, or a file.
+        input_tensor: A tensor of images; None for a new input.
+        input_shape: Shape of an image. Default: ({size}, {size}, 3), open without the top.
+        pooling: "avg" or "max" over height and width, None for neither; only without the top.
+        classes: The number of classes.
+        **kwargs: Not used.
+
+    Raises:
+        ValueError: If weights, classes or the shape are not possible.
+    """
+
+
+def known_net(size: int, name: str = "", summary: str = "") -> Callable[[Callable[[Net], Any]], KnownNet]:
+    """Return a decorator that makes the public function of a net of a function that builds it.
+
+    Args:
+        size: Height and width of the images that its weights are for.
+        name: The name of the public function. Default: that of the function that builds the net.
+        summary: The first line of its documentation. Default: that of the function that builds the net.
+    """
+
+    def decorate(build: Callable[[Net], Any]) -> KnownNet:
+        def made(
+            include_top: bool = True,
+            weights: str | None = "imagenet",
+            input_tensor: Any = None,
+            input_shape: Any = None,
+            pooling: str | None = None,
+            classes: int = 1000,
+            **kwargs: Any,
+        ) -> Any:
+            return build(Net(include_top, weights, input_tensor, input_shape, pooling, classes))
+
+        made.__name__ = made.__qualname__ = name or build.__name__
+        made.__doc__ = (summary or build.__doc__ or "") + _ARGUMENTS.format(size=size)
+        made.__module__ = build.__module__
+        return made
+
+    return decorate
 
 
 def image_input(net: Net, size: int, least: int) -> Any:
@@ -112,5 +173,9 @@ def model_of(net: Net, images: Any, x: Any, name: str, file: Callable[[], tuple[
 
 def normalized(x: Any, name: str | None, **options: Any) -> Any:
     """Return a tensor after batch normalization over channels."""
-    axis = 3 if checked_format(None) == "channels_last" else 1
-    return layers.BatchNormalization(axis=axis, name=name, **options)(x)
+    return layers.BatchNormalization(axis=channel_axis(), name=name, **options)(x)
+
+
+def channel_axis() -> int:
+    """Return the axis of channels."""
+    return 3 if checked_format(None) == "channels_last" else 1

@@ -6,38 +6,25 @@ from typing import Any
 
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras import layers
-from staticgraph.tf1.keras.applications.building import ORIGIN, Net, image_input, model_of, normalized, pooled
+from staticgraph.tf1.keras.applications.building import (
+    ORIGIN,
+    Net,
+    channel_axis,
+    image_input,
+    known_net,
+    model_of,
+    normalized,
+    pooled,
+)
 from staticgraph.tf1.keras.applications.imagenet_utils import decode_predictions
 from staticgraph.tf1.keras.applications.scaled import preprocess_input
-from staticgraph.tf1.keras.settings import checked_format
 
 __all__ = ["InceptionV3", "decode_predictions", "preprocess_input"]
 
 
-def InceptionV3(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return an Inception net of the third version.
-
-    Args:
-        include_top: If it ends with classes; otherwise with features.
-        weights: None for random ones, "imagenet" for those that are downloaded, or a file.
-        input_tensor: A tensor of images; None for a new input.
-        input_shape: Shape of an image. Default: (299, 299, 3), open without the top.
-        pooling: "avg" or "max" over height and width, None for neither; only without the top.
-        classes: The number of classes.
-        **kwargs: Not used.
-
-    Raises:
-        ValueError: If weights, classes or the shape are not possible.
-    """
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
+@known_net(299)
+def InceptionV3(net: Net) -> Any:
+    """Return an Inception net of the third version."""
     images = image_input(net, 299, 75)
     x = _conv(images, 32, 3, stride=2, padding="valid")
     x = _conv(_conv(x, 32, 3, padding="valid"), 64, 3)
@@ -57,12 +44,12 @@ def InceptionV3(
     x = _joined([*ends, layers.MaxPooling2D((3, 3), strides=(2, 2))(x)], "mixed8")
     for number in range(2):
         x = _split(x, number)
-    if include_top:
+    if net.include_top:
         x = layers.GlobalAveragePooling2D(name="avg_pool")(x)
-        x = layers.Dense(classes, activation="softmax", name="predictions")(x)
+        x = layers.Dense(net.classes, activation="softmax", name="predictions")(x)
     else:
         x = pooled(net, x)
-    part = "" if include_top else "_notop"
+    part = "" if net.include_top else "_notop"
     file = f"inception_v3_weights_tf_dim_ordering_tf_kernels{part}.h5"
     return model_of(net, images, x, "inception_v3", lambda: (f"{ORIGIN}v0.5/", file))
 
@@ -73,7 +60,7 @@ def _conv(x: Any, depth: int, size: Any, stride: int = 1, padding: str = "same")
 
 
 def _joined(ends: list[Any], name: str | None = None) -> Any:
-    return layers.Concatenate(axis=3 if checked_format(None) == "channels_last" else 1, name=name)(ends)
+    return layers.Concatenate(axis=channel_axis(), name=name)(ends)
 
 
 def _averaged(x: Any, depth: int) -> Any:

@@ -1,4 +1,10 @@
-"""Residual nets: blocks that add to what they take, https://arxiv.org/abs/1512.03385."""
+"""Residual nets: blocks that add to what they take, https://arxiv.org/abs/1512.03385.
+
+>>> import staticgraph as sg
+>>> features = sg.keras.applications.ResNet50(False, None, input_shape=(64, 64, 3), pooling="avg")
+>>> features.output_shape, features.count_params()
+((None, 2048), 23587712)
+"""
 
 from __future__ import annotations
 
@@ -6,73 +12,20 @@ from typing import Any
 
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras import layers
-from staticgraph.tf1.keras.applications.building import Net, image_input, model_of, normalized, pooled
+from staticgraph.tf1.keras.applications.building import (
+    Net,
+    image_input,
+    known_net,
+    model_of,
+    normalized,
+    pooled,
+)
 from staticgraph.tf1.keras.applications.imagenet_utils import decode_predictions, preprocess_input
 
 __all__ = ["ResNet101", "ResNet152", "ResNet50", "decode_predictions", "preprocess_input"]
 
 _ORIGIN = "https://github.com/keras-team/keras-applications/releases/download/resnet/"
 _EPSILON = 1.001e-5
-
-
-def ResNet50(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return a residual net of 50 layers.
-
-    Args:
-        include_top: If it ends with classes; otherwise with features.
-        weights: None for random ones, "imagenet" for those that are downloaded, or a file.
-        input_tensor: A tensor of images; None for a new input.
-        input_shape: Shape of an image. Default: (224, 224, 3), open without the top.
-        pooling: "avg" or "max" over height and width, None for neither; only without the top.
-        classes: The number of classes.
-        **kwargs: Not used.
-
-    Raises:
-        ValueError: If weights, classes or the shape are not possible.
-
-    >>> import staticgraph as sg
-    >>> features = sg.keras.applications.ResNet50(False, None, input_shape=(64, 64, 3), pooling="avg")
-    >>> features.output_shape, features.count_params()
-    ((None, 2048), 23587712)
-    """
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
-    return _resnet(net, "resnet50", (3, 4, 6, 3))
-
-
-def ResNet101(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return a residual net of 101 layers, see `ResNet50`."""
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
-    return _resnet(net, "resnet101", (3, 4, 23, 3))
-
-
-def ResNet152(
-    include_top: bool = True,
-    weights: str | None = "imagenet",
-    input_tensor: Any = None,
-    input_shape: Any = None,
-    pooling: str | None = None,
-    classes: int = 1000,
-    **kwargs: Any,
-) -> Any:
-    """Return a residual net of 152 layers, see `ResNet50`."""
-    net = Net(include_top, weights, input_tensor, input_shape, pooling, classes)
-    return _resnet(net, "resnet152", (3, 8, 36, 3))
 
 
 def _resnet(net: Net, name: str, counts: tuple[int, ...]) -> Any:
@@ -113,5 +66,15 @@ def _block(x: Any, depth: int, stride: int, projects: bool, name: str) -> Any:
     x = layers.Add(name=f"{name}_add")([shortcut, x])
     return layers.Activation("relu", name=f"{name}_out")(x)
 
+
+ResNet50 = known_net(224, "ResNet50", "Return a residual net of 50 layers.")(
+    lambda net: _resnet(net, "resnet50", (3, 4, 6, 3))
+)
+ResNet101 = known_net(224, "ResNet101", "Return a residual net of 101 layers.")(
+    lambda net: _resnet(net, "resnet101", (3, 4, 23, 3))
+)
+ResNet152 = known_net(224, "ResNet152", "Return a residual net of 152 layers.")(
+    lambda net: _resnet(net, "resnet152", (3, 8, 36, 3))
+)
 
 show_public_names(__name__)

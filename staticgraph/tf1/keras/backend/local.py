@@ -9,7 +9,7 @@ from typing import Any
 from staticgraph.arrays.array_ops import reshape, transpose
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.linear_algebra.linalg import matmul
+from staticgraph.mathematics.products import matmul
 from staticgraph.tf1.keras.settings import checked_format
 
 

@@ -14,12 +14,12 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation.gradients import gradients as _gradients
 from staticgraph.random_numbers import random_ops
+from staticgraph.state.moving_averages import assign_moving_average
 from staticgraph.state.state_ops import assign, assign_add, assign_sub
 from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import initializers
 from staticgraph.tf1.keras.settings import dtype_name, floatx
 from staticgraph.tf1.keras.state import get_value, track
-from staticgraph.train.moving_averages import assign_moving_average
 
 _VARIABLE = 10**9  # seeds of variables are below it, those of tensors below a hundredth of it
 

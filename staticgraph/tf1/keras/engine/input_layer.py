@@ -89,3 +89,16 @@ def Input(
         None if shape is None else list(shape), batch_size, dtype, tensor, sparse, name, ragged, **kwargs
     )
     return layer.output
+
+
+def inputs_like(arrays: Any) -> Any:
+    """Return an input for each array of a list, or of a dict, whose keys are the names of the inputs."""
+    if isinstance(arrays, dict):
+        return {name: _input_like(array, name) for name, array in arrays.items()}
+    return [_input_like(array) for array in arrays]
+
+
+def _input_like(array: Any, name: str | None = None) -> Tensor:
+    kind = array.dtype.kind
+    dtype = array.dtype.name if kind in "iub" else "string" if kind in "SUO" else None
+    return Input(array.shape[1:] or (1,), name=name, dtype=dtype)

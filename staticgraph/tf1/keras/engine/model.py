@@ -17,9 +17,9 @@ from staticgraph.tf1.keras import optimizers, state
 from staticgraph.tf1.keras.engine import loops, objective
 from staticgraph.tf1.keras.engine.data import arrays_for, count_samples, sample_weights
 from staticgraph.tf1.keras.engine.graph_batches import computed, is_of_graph
-from staticgraph.tf1.keras.engine.input_layer import Input
+from staticgraph.tf1.keras.engine.input_layer import Input, inputs_like
 from staticgraph.tf1.keras.engine.network import Network
-from staticgraph.tf1.keras.engine.structure import leaves, single
+from staticgraph.tf1.keras.engine.structure import leaves, mapped, single
 from staticgraph.tf1.keras.engine.targets import check_targets
 from staticgraph.tf1.keras.saving import files
 from staticgraph.train.optimizers.optimizer import exchanging, present
@@ -156,26 +156,26 @@ class Model(loops.Loops, Network):
             self.built = True  # its layers build themselves when `call` uses them
         super()._build_once(inputs)
 
-    def _begin(self, given: list[Any]) -> None:
+    def _begin(self, given: list[Any] | dict[str, Any]) -> None:
         """Take `given` for the inputs, and what the subclass makes of them for the outputs."""
         extra = {"training": state.learning_phase()} if "training" in self._parameters else {}
-        outputs = self(single(given), **extra)
-        self.inputs, self.outputs = given, list(leaves(outputs))
-        self.input_names = [f"input_{i + 1}" for i in range(len(given))]
+        named = isinstance(given, dict)
+        outputs = self(given if named else single(given), **extra)  # type: ignore[arg-type]
+        self.inputs, self.outputs = list(leaves(given)), list(leaves(outputs))
+        self.input_names = sorted(given) if named else [f"input_{i + 1}" for i in range(len(given))]
         self.output_names = [f"output_{i + 1}" for i in range(len(self.outputs))]
 
     def _see(self, x: Any) -> None:
         """Build from the shapes of the first data, unless it is built, and prepare what `compile` told."""
         if not self.outputs:
             several = isinstance(x, list | tuple) and bool(x) and hasattr(x[0], "shape")
-            arrays = [np.asarray(a) for a in (x if several else [x])]
-            self._build_for(arrays)
+            self._build_for(mapped(np.asarray, x if several or isinstance(x, dict) else [x]))
         if "arguments" in self._training and "outputs" not in self._training:  # compiled before it was built
             self._prepare()
 
-    def _build_for(self, arrays: list[np.ndarray]) -> None:
-        dtypes = [a.dtype.name if a.dtype.kind in "iub" else None for a in arrays]
-        self._begin([Input(a.shape[1:] or (1,), dtype=d) for a, d in zip(arrays, dtypes, strict=True)])
+    def _build_for(self, arrays: Any) -> None:
+        """Build for inputs like the arrays of a list, or of a dict by names."""
+        self._begin(inputs_like(arrays))
 
     # Functions of arrays
 

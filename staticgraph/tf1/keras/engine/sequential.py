@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.keras.engine.input_layer import Input, InputLayer
+from staticgraph.tf1.keras.engine.input_layer import Input, InputLayer, inputs_like
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.model import Model
 from staticgraph.tf1.keras.engine.node import history
@@ -105,8 +105,14 @@ class Sequential(Model):
         self._ends = given, out
         self._connect(given, out)
 
-    def _build_for(self, arrays: list[Any]) -> None:
-        self.build((None, *(arrays[0].shape[1:] or (1,))))
+    def _build_for(self, arrays: Any) -> None:
+        if isinstance(arrays, dict):  # features by names, for a layer that takes a dict
+            given = out = inputs_like(arrays)
+            for layer in self.layers:
+                out = layer(out)
+            self._connect(given, out)
+        else:
+            self.build((None, *(arrays[0].shape[1:] or (1,))))
 
     @staticmethod
     def _input_dtype(layer: Any) -> Any:
@@ -135,7 +141,7 @@ class Sequential(Model):
             "name": self.name,
             "layers": [serialize_keras_object(layer) for layer in self.layers],
         }
-        if self.is_graph:
+        if hasattr(self, "_ends"):
             config["build_input_shape"] = tuple(self.inputs[0].shape.as_list())
         return config
 

@@ -25,6 +25,7 @@ lazy_names(
             "Activation ActivityRegularization Dense Dropout Embedding Flatten Lambda Masking Permute "
             "RepeatVector Reshape SpatialDropout1D SpatialDropout2D SpatialDropout3D"
         ),
+        "staticgraph.tf1.keras.layers.feature_columns": "DenseFeatures",
         "staticgraph.tf1.keras.layers.local": "LocallyConnected1D LocallyConnected2D",
         "staticgraph.tf1.keras.layers.merge": (
             "Add add Average average Concatenate concatenate Dot dot Maximum maximum Minimum minimum "

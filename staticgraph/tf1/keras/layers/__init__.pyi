@@ -69,6 +69,9 @@ from staticgraph.tf1.keras.layers.core import (
     SpatialDropout2D as SpatialDropout2D,
     SpatialDropout3D as SpatialDropout3D,
 )
+from staticgraph.tf1.keras.layers.feature_columns import (
+    DenseFeatures as DenseFeatures,
+)
 from staticgraph.tf1.keras.layers.local import (
     LocallyConnected1D as LocallyConnected1D,
     LocallyConnected2D as LocallyConnected2D,

@@ -17,10 +17,10 @@ from staticgraph.layers.adapters import with_weights
 from staticgraph.nn.normalization import standardized
 from staticgraph.state.input_spec import InputSpec
 from staticgraph.state.layer import known_size
+from staticgraph.state.moving_averages import assign_moving_average
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.arguments import resolved, weight_options
 from staticgraph.tf1.keras.engine.layer import Layer
-from staticgraph.train.moving_averages import assign_moving_average
 
 _INITIALIZERS: dict[str, Any] = {
     "beta_initializer": "zeros",

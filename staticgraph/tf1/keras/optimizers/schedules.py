@@ -29,7 +29,7 @@ class LearningRateSchedule:
         return cls(**config)
 
 
-class _Decay(LearningRateSchedule):
+class Decay(LearningRateSchedule):
     """A schedule of `staticgraph.train` with its arguments kept."""
 
     def _keep(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
@@ -44,7 +44,7 @@ class _Decay(LearningRateSchedule):
         return dict(self._arguments)
 
 
-def _arguments_of(schedule: Callable[..., Any]) -> Any:
+def arguments_of(schedule: Callable[..., Any]) -> Any:
     """The constructor that keeps the arguments of a schedule, which is told the step later."""
     signature = Signature.from_callable(schedule)
     rate, _, *others = signature.parameters.values()
@@ -54,22 +54,22 @@ def _arguments_of(schedule: Callable[..., Any]) -> Any:
     )
 
 
-class ExponentialDecay(_Decay):
+class ExponentialDecay(Decay):
     """`initial_learning_rate * decay_rate ** (step / decay_steps)`."""
 
-    __init__ = _arguments_of(schedules.exponential_decay)
+    __init__ = arguments_of(schedules.exponential_decay)
 
 
-class InverseTimeDecay(_Decay):
+class InverseTimeDecay(Decay):
     """`initial_learning_rate / (1 + decay_rate * step / decay_steps)`."""
 
-    __init__ = _arguments_of(schedules.inverse_time_decay)
+    __init__ = arguments_of(schedules.inverse_time_decay)
 
 
-class PolynomialDecay(_Decay):
+class PolynomialDecay(Decay):
     """From `initial_learning_rate` down to `end_learning_rate` in `decay_steps`, a power of what is left."""
 
-    __init__ = _arguments_of(schedules.polynomial_decay)
+    __init__ = arguments_of(schedules.polynomial_decay)
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from staticgraph.tf1.keras import state
 
 _UNREADABLE: tuple[type[Exception], ...] = (*CAUGHT, RuntimeError, OSError)
 _MOST_OF_A_BYTE = 1100  # bytes of values for a byte of a file: what zlib makes of zeros
+_ALWAYS = 1 << 20  # bytes that any file may claim
 
 
 def _h5py() -> Any:
@@ -65,16 +67,34 @@ def _member(group: Any, name: str) -> Any:
     return group
 
 
-def _array(dataset: Any, path: str) -> np.ndarray:
-    """Return the values of a dataset. A file may claim any shape, which is compared with its size."""
-    if dataset.external or dataset.is_virtual:
-        raise ValueError(f"{dataset.name} lies in another file")
-    size = dataset.size * dataset.dtype.itemsize
-    if size > _MOST_OF_A_BYTE * os.path.getsize(path) + (1 << 20):
-        raise ValueError(f"an array of {size} bytes is claimed")
-    if dataset.dtype.kind not in "biufc":
-        raise ValueError(f"an array of {dataset.dtype} is no weight")
-    return np.asarray(dataset)
+class _Arrays:
+    """Values of the datasets of a file. What all of them together claim is compared with its size.
+
+    Args:
+        path: The file.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._room = _MOST_OF_A_BYTE * os.path.getsize(path) + _ALWAYS
+
+    def __call__(self, dataset: Any) -> np.ndarray:
+        """Return the values of a dataset.
+
+        Raises:
+            ValueError: They lie in another file, are no numbers, or are too many.
+        """
+        if dataset.external or dataset.is_virtual:
+            raise ValueError(f"{dataset.name} lies in another file")
+        size = dataset.size * dataset.dtype.itemsize
+        self._room -= size
+        if self._room < 0:
+            raise ValueError(f"{dataset.name} claims {size} bytes, which is more than such a file holds")
+        chunk = math.prod(dataset.chunks or ()) * dataset.dtype.itemsize
+        if chunk > max(size, _ALWAYS):  # HDF5 decompresses whole chunks, which may reach beyond the values
+            raise ValueError(f"{dataset.name} is divided into chunks of {chunk} bytes, and has {size}")
+        if dataset.dtype.kind not in "biufc":
+            raise ValueError(f"an array of {dataset.dtype} is no weight")
+        return np.asarray(dataset)
 
 
 def _write_weights(group: Any, model: Any) -> None:
@@ -88,11 +108,11 @@ def _write_weights(group: Any, model: Any) -> None:
             made.create_dataset(name, data=value)
 
 
-def _read_weights(group: Any, path: str) -> dict[str, list[np.ndarray]]:
+def _read_weights(group: Any, values: _Arrays) -> dict[str, list[np.ndarray]]:
     found = {}
     for name in map(_text, group.attrs["layer_names"]):
         layer = _member(group, name)
-        arrays = [_array(_member(layer, _text(w)), path) for w in layer.attrs["weight_names"]]
+        arrays = [values(_member(layer, _text(w))) for w in layer.attrs["weight_names"]]
         if arrays:
             found[name] = arrays
     return found
@@ -120,7 +140,7 @@ def save_weights(model: Any, path: str) -> None:
 def load_weights(path: str) -> dict[str, list[np.ndarray]]:
     """The weights of each layer that has some, by its name."""
     with _reading(path) as file:
-        return _read_weights(_member(file, "model_weights") or file, path)
+        return _read_weights(_member(file, "model_weights") or file, _Arrays(path))
 
 
 def save_model(model: Any, path: str, described: Mapping[str, Any]) -> None:
@@ -149,5 +169,6 @@ def load_model(path: str) -> tuple[Any, dict[str, list[np.ndarray]], list[np.nda
         described["training"] = json.loads(_text(file.attrs.get("staticgraph_training", "null")))
         group = _member(file, "optimizer_weights") or {}
         ours = described["training"] is not None
-        values = [_array(_member(group, str(i)), path) for i in range(len(group))] if ours else []
-        return described, _read_weights(_member(file, "model_weights"), path), values
+        values = _Arrays(path)
+        of_optimizer = [values(_member(group, str(i))) for i in range(len(group))] if ours else []
+        return described, _read_weights(_member(file, "model_weights"), values), of_optimizer

@@ -1,5 +1,8 @@
 """Helpers of programs that use models (TF1's `tf.keras.utils`). Made by tools/type_stubs.py."""
 
+from staticgraph.tf1.keras.engine.network import (
+    get_source_inputs as get_source_inputs,
+)
 from staticgraph.tf1.keras.serialization import (
     CustomObjectScope as CustomObjectScope,
     custom_object_scope as custom_object_scope,
@@ -17,6 +20,9 @@ from staticgraph.tf1.keras.utils.download import (
 from staticgraph.tf1.keras.utils.drawing import (
     model_to_dot as model_to_dot,
     plot_model as plot_model,
+)
+from staticgraph.tf1.keras.utils.multi_gpu import (
+    multi_gpu_model as multi_gpu_model,
 )
 from staticgraph.tf1.keras.utils.progress import (
     Progbar as Progbar,

@@ -13,7 +13,7 @@ from staticgraph.tf1.compat.contrib.learn.estimators import BaseEstimator, ModeK
 from staticgraph.tf1.compat.contrib.optimizers.optimize_loss import optimize_loss
 from staticgraph.tf1.estimator.heads import Head, RegressionHead, classifier_head
 
-_DNN_LEARNING_RATE = 0.05
+DEEP_LEARNING_RATE = 0.05
 _MOST_LINEAR_LEARNING_RATE = 0.2
 _BATCH_MEAN = sg.losses.Reduction.SUM_OVER_BATCH_SIZE
 
@@ -29,7 +29,7 @@ _METRICS = {
 }
 
 
-class _Model(BaseEstimator):
+class Model(BaseEstimator):
     """Logits of columns, a head and an optimizer."""
 
     _OPTIMIZER: ClassVar[str]
@@ -56,12 +56,7 @@ class _Model(BaseEstimator):
         features = features if isinstance(features, dict) else {"": features}
         logits = self._logits(features, mode)
 
-        def train_op_fn(loss: Any) -> Any:
-            step = sg.train.get_global_step()
-            clip = None if self._clip is None else float(self._clip)
-            return optimize_loss(loss, step, self._learning_rate, self._optimizer, clip_gradients=clip)
-
-        spec = self._head.create_estimator_spec(features, mode, logits, labels, train_op_fn=train_op_fn)
+        spec = self._head.create_estimator_spec(features, mode, logits, labels, train_op_fn=self._train_op)
         metrics = {_METRICS[key]: metric for key, metric in spec.eval_metric_ops.items() if key in _METRICS}
         if isinstance(self._head, RegressionHead):
             metrics = {}
@@ -69,6 +64,12 @@ class _Model(BaseEstimator):
             metrics["accuracy/baseline_label_mean"] = spec.eval_metric_ops["label/mean"]
             metrics["accuracy/threshold_0.500000_mean"] = spec.eval_metric_ops["accuracy"]
         return ModelFnOps(mode, self._named(spec.predictions), spec.loss, spec.train_op, metrics)
+
+    def _train_op(self, loss: Any) -> Any:
+        """The operation that makes a step of training."""
+        clip = None if self._clip is None else float(self._clip)
+        step = sg.train.get_global_step()
+        return optimize_loss(loss, step, self._learning_rate, self._optimizer, clip_gradients=clip)
 
     def _named(self, predictions: dict[str, Any]) -> dict[str, Any]:
         """The predictions under their old names, one value for each example."""
@@ -81,7 +82,7 @@ class _Model(BaseEstimator):
         return kept | {"classes": sg.squeeze(predictions["class_ids"], [1])}
 
 
-class _Linear(_Model):
+class _Linear(Model):
     _OPTIMIZER = "Ftrl"
 
     def __init__(
@@ -97,15 +98,24 @@ class _Linear(_Model):
         config: Any = None,
         feature_engineering_fn: Any = None,
     ) -> None:
-        rate = float(min(_MOST_LINEAR_LEARNING_RATE, len(list(feature_columns)) ** -0.5))
-        super().__init__(head, feature_columns, rate, locals())
+        super().__init__(head, feature_columns, linear_rate(feature_columns), locals())
 
     def _logits(self, features: Any, mode: str) -> Any:
-        with sg.variable_scope("linear"):
-            return sg.feature_column.linear_model(features, self._columns, self._head.logits_dimension)
+        return linear_logits(features, self._columns, self._head.logits_dimension)
 
 
-class _Deep(_Model):
+def linear_rate(feature_columns: Any) -> float:
+    """The learning rate of a linear model of so many columns."""
+    return float(min(_MOST_LINEAR_LEARNING_RATE, len(list(feature_columns)) ** -0.5))
+
+
+def linear_logits(features: Any, columns: Any, outputs: int) -> Any:
+    """Weighted sums of columns."""
+    with sg.variable_scope("linear"):
+        return sg.feature_column.linear_model(features, columns, outputs)
+
+
+class _Deep(Model):
     _OPTIMIZER = "Adagrad"
 
     def __init__(
@@ -127,21 +137,29 @@ class _Deep(_Model):
         self._units = list(hidden_units)
         self._activation = activation_fn
         self._dropout = dropout
-        super().__init__(head, feature_columns, _DNN_LEARNING_RATE, locals())
+        super().__init__(head, feature_columns, DEEP_LEARNING_RATE, locals())
 
     def _logits(self, features: Any, mode: str) -> Any:
-        with sg.variable_scope("dnn"):
-            with sg.variable_scope("input_from_feature_columns"):
-                net = sg.feature_column.input_layer(features, self._columns)
-            for number, units in enumerate(self._units):
-                net = contrib_layers.fully_connected(
-                    net, units, activation_fn=self._activation, scope=f"hiddenlayer_{number}"
-                )
-                if self._dropout is not None and mode == ModeKeys.TRAIN:
-                    net = sg.nn.dropout(net, rate=self._dropout)
-            return contrib_layers.fully_connected(
-                net, self._head.logits_dimension, activation_fn=None, scope="logits"
+        dropout = self._dropout if mode == ModeKeys.TRAIN else None
+        outputs = self._head.logits_dimension
+        return deep_logits(features, self._columns, [*self._units, outputs], self._activation, dropout)
+
+
+def deep_logits(
+    features: Any, columns: Any, units: Sequence[int], activation: Any, dropout: float | None
+) -> Any:
+    """The last layer of a network; `units` are those of each layer."""
+    *hidden, outputs = units
+    with sg.variable_scope("dnn"):
+        with sg.variable_scope("input_from_feature_columns"):
+            net = sg.feature_column.input_layer(features, columns)
+        for number, count in enumerate(hidden):
+            net = contrib_layers.fully_connected(
+                net, count, activation_fn=activation, scope=f"hiddenlayer_{number}"
             )
+            if dropout is not None:
+                net = sg.nn.dropout(net, rate=dropout)
+        return contrib_layers.fully_connected(net, outputs, activation_fn=None, scope="logits")
 
 
 class _OneOf:
@@ -164,7 +182,7 @@ class _OneOf:
         return _one(self, self._MEANT, x, input_fn, batch_size, as_iterable)
 
 
-class _Classes(_OneOf):
+class Classes(_OneOf):
     """Predictions of classifiers."""
 
     _MEANT = "classes"
@@ -182,7 +200,7 @@ class _Classes(_OneOf):
         return _one(self, "probabilities", x, input_fn, batch_size, as_iterable)
 
 
-class _Scores(_OneOf):
+class Scores(_OneOf):
     """Predictions of regressors."""
 
     _MEANT = "scores"
@@ -194,11 +212,13 @@ class _Scores(_OneOf):
         return _one(self, "scores", x, input_fn, batch_size, as_iterable)
 
 
-def _classes(n_classes: int = 2, weight_column_name: str | None = None, label_keys: Any = None) -> Head:
+def classes_head(n_classes: int = 2, weight_column_name: str | None = None, label_keys: Any = None) -> Head:
+    """The head of a classifier."""
     return classifier_head(n_classes, weight_column_name, label_keys, _BATCH_MEAN)
 
 
-def _numbers(label_dimension: int = 1, weight_column_name: str | None = None) -> Head:
+def numbers_head(label_dimension: int = 1, weight_column_name: str | None = None) -> Head:
+    """The head of a model of numbers."""
     return RegressionHead(label_dimension, weight_column_name, _BATCH_MEAN)
 
 
@@ -206,7 +226,7 @@ _TRAINING = "optimizer {}gradient_clip_norm enable_centered_bias"
 _DEEP = _TRAINING.format("activation_fn dropout ") + " config feature_engineering_fn"
 
 
-class DNNClassifier(_Classes, _Deep):
+class DNNClassifier(Classes, _Deep):
     """A classifier with hidden layers of `hidden_units` units, see `sg.estimator.DNNClassifier`.
 
     `gradient_clip_norm`: the greatest global norm of the gradients.
@@ -216,40 +236,40 @@ class DNNClassifier(_Classes, _Deep):
         _Deep,
         f"hidden_units feature_columns model_dir n_classes weight_column_name {_DEEP} "
         "embedding_lr_multipliers input_layer_min_slice_size label_keys",
-        head=_classes,
+        head=classes_head,
     )
 
 
-class DNNRegressor(_Scores, _Deep):
+class DNNRegressor(Scores, _Deep):
     """A model of numbers with hidden layers of `hidden_units` units, see `DNNClassifier`."""
 
     __init__ = made_of(
         _Deep,
         f"hidden_units feature_columns model_dir weight_column_name {_DEEP} label_dimension "
         "embedding_lr_multipliers input_layer_min_slice_size",
-        head=_numbers,
+        head=numbers_head,
     )
 
 
-class LinearClassifier(_Classes, _Linear):
+class LinearClassifier(Classes, _Linear):
     """A classifier whose logits are weighted sums of columns, see `sg.estimator.LinearClassifier`."""
 
     __init__ = made_of(
         _Linear,
         f"feature_columns model_dir n_classes weight_column_name {_TRAINING.format('')} _joint_weight "
         "config feature_engineering_fn label_keys",
-        head=_classes,
+        head=classes_head,
     )
 
 
-class LinearRegressor(_Scores, _Linear):
+class LinearRegressor(Scores, _Linear):
     """A model whose predictions are weighted sums of columns, see `sg.estimator.LinearRegressor`."""
 
     __init__ = made_of(
         _Linear,
         f"feature_columns model_dir weight_column_name {_TRAINING.format('')} label_dimension "
         "_joint_weights config feature_engineering_fn",
-        head=_numbers,
+        head=numbers_head,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.train.moving_averages import assign_moving_average
+from staticgraph.state.moving_averages import assign_moving_average
 
 
 def resample_at_rate(

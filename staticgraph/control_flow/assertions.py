@@ -9,13 +9,13 @@ import numpy as np
 
 from staticgraph.building.framework import graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import get_static_value
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32, string
 from staticgraph.compiler.graph.errors import DtypeError, InvalidArgumentError, misuse
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.text.summaries import first_elements
-from staticgraph.debugging.tensor_queries import get_static_value
 
 SUMMARIZE = 3  # elements of each tensor, where a caller does not say how many
 
