@@ -1,4 +1,4 @@
-"""Data sets of slim: what is refused as in TensorFlow 1.15. `scripts/slim_data.py` compares what they give."""
+"""Data sets of slim: what is refused as in TensorFlow 1.15. The script `slim_data.py` has the rest."""
 
 import pytest
 
