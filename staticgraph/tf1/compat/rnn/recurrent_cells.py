@@ -270,10 +270,10 @@ class NASCell(OfMemory, LayerRNNCell):
             of_state = sg.nn.bias_add(of_state, self.bias)
         of_inputs = sg.matmul(inputs, self.kernel)
         pairs = list(zip(sg.split(of_inputs, 8, 1), sg.split(of_state, 8, 1), strict=True))
-        sums = [x + h for x, h in pairs]
+        sums = [x * h if n == 3 else x + h for n, (x, h) in enumerate(pairs)]
         sigmoid, relu, tanh = sg.sigmoid, sg.nn.relu, sg.tanh
         first = tanh(tanh(sigmoid(sums[0]) * relu(sums[1])) + c)
-        second = tanh(sigmoid(sums[2]) + relu(pairs[3][0] * pairs[3][1]))
+        second = tanh(sigmoid(sums[2]) + relu(sums[3]))
         third = tanh(tanh(sums[4]) * sigmoid(sums[5]))
         fourth = sigmoid(tanh(sums[6]) + sigmoid(sums[7]))
         c = first * second

@@ -103,6 +103,7 @@ def parallel_read(
     with sg.name_scope(scope, "parallel_read"):
         names = sg.train.string_input_producer(files, num_epochs, shuffle, seed, name="filenames")
         kinds = dtypes or [sg.string, sg.string]
+        queue: Any
         if shuffle:
             queue = sg.RandomShuffleQueue(capacity, min_after_dequeue, kinds, seed=seed, name="common_queue")
         else:
@@ -163,8 +164,11 @@ def prefetch_queue(
         shared_name: The name under which sessions share it.
         name: The name of the operations.
     """
-    names = sorted(tensors) if isinstance(tensors, Mapping) else None
-    values = [tensors[key] for key in names] if isinstance(tensors, Mapping) else list(tensors)
+    if isinstance(tensors, Mapping):
+        names: list[str] | None = sorted(tensors)
+        values = [tensors[key] for key in sorted(tensors)]
+    else:
+        names, values = None, list(tensors)
     with sg.name_scope(name, "prefetch_queue", values) as scope:
         make = sg.PaddingFIFOQueue if dynamic_pad else sg.FIFOQueue
         kinds, shapes = [t.dtype for t in values], [t.shape for t in values]
