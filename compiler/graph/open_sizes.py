@@ -49,7 +49,8 @@ def summed_up(size: AnySize) -> AnySize:
     """Return a size without sums over all remainders: (n0 + 1) // 2 and n0 // 2 are n0 together.
 
     In general, n // s + (n + 1) // s + ... + (n + s - 1) // s is n (Hermite's identity). The last quotient of
-    such a family is replaced by what the others leave.
+    such a family is replaced by what the others leave. Sizes are compared so for the smallest s alone
+    (`size_algebra/canonical.py`): this is for places where large strides meet.
     """
     atoms = {atom for monomial in terms_of(size) for atom in monomial if isinstance(atom, Quotient)}
     known: dict[Atom, AnySize] = {}
