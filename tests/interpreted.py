@@ -21,7 +21,7 @@ from staticgraph.runtime.switches import Settings
 from tests.repetitions import has_turn
 
 FOLDERS = {"api", "compat", "errors", "estimator", "graph_def", "keras", "onnx", "train"}
-ONE_IN = 5  # of their tests is compiled; prime to the shares of `one_in`: a test has its turn both ways
+ONE_IN = 5  # of their tests is compiled; prime to the shares of `takes_long`: a test has its turn both ways
 
 
 def is_short(tier: str) -> bool:

@@ -1,8 +1,9 @@
 """Turns of the tests that take long: each run has its share of them, and leaves the others to the next ones.
 
 @pytest.mark.by_turns("dtype")       each case of the other parameters with one dtype, the dtypes by turns
-@pytest.mark.one_in(4)               each fourth case; and a test that has no cases in each fourth turn
-@pytest.mark.one_in(4, of=key)       each fourth of the cases whose parameters have the same key, at least one
+@pytest.mark.takes_long              each sixth case; and a test that has no cases in each sixth turn
+@pytest.mark.takes_long(of=key)      each sixth of the cases whose parameters have the same key, at least one
+@pytest.mark.takes_long(2)           each second case
 
 The turn of a run is the number of commits behind it: one commit after the other runs other cases, and as many
 commits as there are shares run all. `--turn` repeats the run of another commit, and `--turn all` leaves out
@@ -20,6 +21,7 @@ from typing import Any, TypeVar
 import pytest
 
 ALL = "all"
+SHARES = 6  # of what takes long a run has one
 VARIABLE = "TEST_TURN"  # a turn for trees without commits, such as the copy that .ci/run tests
 _ROOT = Path(__file__).resolve().parent.parent
 _Case = TypeVar("_Case")
@@ -57,7 +59,7 @@ def share(cases: Iterable[_Case], one_in: int, start: int = 0, turns: int = 1) -
     return cases[(_turn // turns + start) % min(one_in, len(cases)) :: one_in]
 
 
-def has_turn(name: str, one_in: int) -> bool:
+def has_turn(name: str, one_in: int = SHARES) -> bool:
     """Return True if it is the turn of what has a name: one in so many names."""
     return _turn is None or (zlib.crc32(name.encode()) + _turn) % one_in == 0
 
@@ -66,7 +68,7 @@ def repeated(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     """The tests that have no turn in this run."""
     functions: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("by_turns") or item.get_closest_marker("one_in"):
+        if item.get_closest_marker("by_turns") or item.get_closest_marker("takes_long"):
             functions[_function(item)].append(item)
     for cases in functions.values():
         kept = set(map(id, _chosen(cases)))
@@ -78,19 +80,21 @@ def _function(item: pytest.Item) -> str:
 
 
 def _chosen(cases: list[pytest.Item]) -> list[pytest.Item]:
-    by_turns, one_in = (cases[0].get_closest_marker(name) for name in ("by_turns", "one_in"))
+    by_turns, takes_long = (cases[0].get_closest_marker(name) for name in ("by_turns", "takes_long"))
     turns = 1
     if _turn is None:
         return cases
     if by_turns:
         cases, turns = _by_turns(cases, by_turns.args)
-    if one_in and not hasattr(cases[0], "callspec"):
-        return [case for case in cases if has_turn(case.nodeid, *one_in.args)]
-    return _one_in(cases, turns, *one_in.args, **one_in.kwargs) if one_in else cases
+    if not takes_long:
+        return cases
+    if not hasattr(cases[0], "callspec"):
+        return [case for case in cases if has_turn(case.nodeid, *takes_long.args)]
+    return _share_of_alike(cases, turns, *takes_long.args, **takes_long.kwargs)
 
 
-def _one_in(
-    cases: list[pytest.Item], turns: int, n: int, of: Callable[[dict[str, Any]], object] = len
+def _share_of_alike(
+    cases: list[pytest.Item], turns: int, n: int = SHARES, of: Callable[[dict[str, Any]], object] = len
 ) -> list[pytest.Item]:
     alike: dict[object, list[pytest.Item]] = defaultdict(list)
     for case in cases:

@@ -11,7 +11,7 @@ from tools.measure import compile_cost
 WORK = {name: work for name, (_, work) in group.works().items()}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", WORK)
 def test_a_row_of_ours_computes_what_numpy_does(name):
     work = WORK[name]
@@ -27,7 +27,7 @@ def test_a_row_of_ours_computes_what_numpy_does(name):
         assert difference([mine], [theirs]) < work.tolerance
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", WORK)
 def test_a_step_has_no_host_call(name):
     work = WORK[name]
@@ -53,7 +53,7 @@ def test_the_table_tells_what_misses_the_goal():
     assert row == "| Cholesky factor, 1000 | 2 ms | 1 ms (differs) |  | failed | **2** | 0.8 |"
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_compile_costs_are_those_of_a_step_with_the_operation():
     """A step that inverts compiles for longer than one that doubles, in a process that compiled before."""
     plain, full = (compile_cost.least("inverse_small", plain, 1)[compile_cost.CPU] for plain in (True, False))

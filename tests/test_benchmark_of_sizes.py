@@ -13,7 +13,7 @@ from benchmarks.sizes import graph_side, group, worker
 from benchmarks.sizes.stories import STORIES
 from benchmarks.workloads import WORKLOADS
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 @pytest.fixture

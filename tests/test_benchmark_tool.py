@@ -22,7 +22,7 @@ from staticgraph.applications.cli.machine import cores
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tools.measure import compare_versions
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS, NUMPY = peers.Row(peers.OURS, sys.executable), peers.Row("NumPy", sys.executable)

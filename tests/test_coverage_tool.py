@@ -43,7 +43,7 @@ def test_names_and_their_uses(names):
     assert found.missing == {"nn.relu_seven": 2}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_command_line(scripts, names):
     tool = Path(__file__).resolve().parent.parent / "tools" / "surface" / "coverage_of_names.py"
     done = subprocess.run(

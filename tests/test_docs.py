@@ -55,7 +55,7 @@ def examples(module: ModuleType) -> Iterator[doctest.DocTest]:
             yield from finder.find(value, name, module=False, globs=vars(module) | known)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_docstring_examples(name: str):
     module = importlib.import_module(name)
@@ -107,7 +107,7 @@ def with_printed(text: str) -> str:
     return "".join(lines)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
 def test_the_pages_show_what_their_examples_print(
     page: Path, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -144,7 +144,7 @@ def test_an_example_on_a_page_that_fails_is_told():
         with_printed("```pycon\n>>> 1 / 0\n```\n")
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_the_readme_runs(tmp_path: Path):
     program = blocks((ROOT / "README.md").read_text(), "python")
     assert program.strip(), "the README shows no Python"

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 300  # seconds: it hangs
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here"),
-    pytest.mark.one_in(4),
+    pytest.mark.takes_long,
 ]
 
 

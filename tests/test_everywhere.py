@@ -20,7 +20,7 @@ def train() -> dict[str, Any]:
     return {"loss": loss, "after": w, "step": step}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_a_training_is_the_same_everywhere(rng: np.random.Generator):
     batches = [{"x": rng.normal(size=(4, 3))} for _ in range(3)]
     found = check_everywhere(train, *batches, places=(*PLACES, "gpu"))

@@ -101,7 +101,7 @@ def test_pictures_and_frames_of_a_page_are_found():
 
 
 @needs_sphinx
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_the_manual_builds_and_needs_no_network(tmp_path):
     command = [sys.executable, str(ROOT / "tools" / "manual.py"), "--output", str(tmp_path / "manual")]
     command += ["--jobs", "1"]  # the tests take all cores already

@@ -1,4 +1,4 @@
-"""The cases that `by_turns` and `one_in` leave to other turns, as pytest collects them."""
+"""The cases that `by_turns` and `takes_long` leave to other turns, as pytest collects them."""
 
 import os
 import subprocess
@@ -26,7 +26,7 @@ INI = """
 [pytest]
 markers =
     by_turns: of repetitions
-    one_in: of repetitions
+    takes_long: of repetitions
 """
 TESTS = """
 import pytest
@@ -47,24 +47,24 @@ def test_widths(op, size, double, width): pass
 @pytest.mark.parametrize(("dtype", "most"), [("f", 0.5), ("d", 0.25)])
 def test_pairs(n, dtype, most): pass
 
-@pytest.mark.one_in(3)
+@pytest.mark.takes_long(3)
 @pytest.mark.parametrize("n", range(7))
 def test_thirds(n): pass
 
-@pytest.mark.one_in(3)
+@pytest.mark.takes_long(3)
 @pytest.mark.parametrize("n", range(4))
 def test_other_thirds(n): pass
 
-@pytest.mark.one_in(3)
+@pytest.mark.takes_long(3)
 def test_one(): pass
 
-@pytest.mark.one_in(3)
+@pytest.mark.takes_long(3)
 @pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", ["f", "d", "i"])
 @pytest.mark.parametrize("n", range(9))
 def test_both(n, dtype): pass
 
-@pytest.mark.one_in(2, of=lambda params: params["op"])
+@pytest.mark.takes_long(2, of=lambda params: params["op"])
 @pytest.mark.parametrize(("op", "dtype"), [(*pair,) for pair in "af ad ai bf cf ci".split()])
 def test_ops(op, dtype): pass
 

@@ -24,7 +24,7 @@ def line(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_the_files_are_written_and_listed(line: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["compile", str(line), "--batch", "1"]) == 0
     listed = [entry.split() for entry in capsys.readouterr().out.splitlines()]

@@ -25,7 +25,7 @@ from staticgraph.runtime.files.loaded import LoadedGraph, load
 from tests.ahead.digits import draw, lenet
 from tests.ahead.native import STRICT, Native, before_a_page, built, cc, needs_compiler, same_bits, saved
 
-pytestmark = [needs_compiler, pytest.mark.one_in(4)]
+pytestmark = [needs_compiler, pytest.mark.takes_long]
 BATCHES = (3, 1, 0, 20, 2, 33, 7, 64, 1, 0)
 
 

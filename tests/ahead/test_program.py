@@ -15,7 +15,7 @@ from staticgraph.runtime.files.loaded import LoadedGraph, load
 from tests.ahead.digits import draw, lenet
 from tests.ahead.native import STRICT, built, cc, needs_compiler, saved
 
-pytestmark = [needs_compiler, pytest.mark.one_in(4)]
+pytestmark = [needs_compiler, pytest.mark.takes_long]
 ROUNDS, BATCH = 100, 20
 
 

@@ -42,7 +42,7 @@ def check(random: Any, steps: int, folder: Path) -> None:
         same_bits(native("step", *[x] * len(made.interface.functions[0].inputs)), net(x=x))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @fuzz(8)
 @given(random=st.randoms(use_true_random=False), steps=st.integers(1, 20))
 def test_steps(tmp_path_factory: pytest.TempPathFactory, random: Any, steps: int):

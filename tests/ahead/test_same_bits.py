@@ -14,7 +14,7 @@ from staticgraph.runtime.files.loaded import LoadedGraph, load
 from tests.ahead.digits import draw, lenet
 from tests.ahead.native import Native, built, needs_compiler, same_bits, saved
 
-pytestmark = [needs_compiler, pytest.mark.one_in(4)]
+pytestmark = [needs_compiler, pytest.mark.takes_long]
 
 
 @pytest.fixture(autouse=True)

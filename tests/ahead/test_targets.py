@@ -19,7 +19,7 @@ from tests.ahead.digits import draw, lenet
 from tests.ahead.native import Native, needs_compiler, saved
 from tests.ahead.objects import read
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 X86_ELF, ARM_ELF, ARM_MACH_O, X86_MACH_O, X86_COFF, ARM_COFF = 62, 183, 0x100000C, 0x1000007, 0x8664, 0xAA64
 # The first of each two is always built: all formats and machines.
@@ -52,7 +52,7 @@ def plain(names: frozenset[str], format: str) -> set[str]:
     return {name.removeprefix("_") if format == "Mach-O" else name for name in names}
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.takes_long(2)
 @pytest.mark.parametrize("triple", TARGETS)
 def test_the_object_is_of_the_target_s_format_and_needs_only_its_c_library(triple: str, digits: Path):
     made = build(load(digits), "net", target_of(triple), Shapes({}, 4))

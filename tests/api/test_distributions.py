@@ -70,7 +70,7 @@ def test_the_derivative_of_a_gamma_draw_holds_its_cdf_fixed():
     np.testing.assert_allclose(*evaluated([ahead, behind]), rtol=1e-7)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_derivatives_flow_through_draws_of_beta_and_dirichlet():
     """The mean of the draws moves as the mean does."""
     a = sg.constant([0.7, 2.0, 3.0])

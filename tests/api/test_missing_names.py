@@ -71,7 +71,7 @@ def test_the_error_can_be_copied():
     assert "sg.nn.relu" in str(copy.deepcopy(caught.value))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     "name, hint",
     [

@@ -60,7 +60,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 WITHOUT_OBJECT = {name for name in PROGRAMS if "in a" in name}  # a C compiler takes long
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_tensorflow_everywhere(name: str):
     places = [p for p in PLACES if p != "object" or name not in WITHOUT_OBJECT]
@@ -159,7 +159,7 @@ def leaves(value: Any) -> list[sg.Tensor]:
     return [t for each in value for t in leaves(each)] if isinstance(value, list | tuple) else []
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("module", MODULES)
 def test_no_function_returns_the_operand_of_a_variable(module: str):
     """The operand is read by whoever takes it, at any time: a result must have been read."""

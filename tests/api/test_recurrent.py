@@ -72,7 +72,7 @@ def test_a_cell_knows_the_variables_that_it_makes_in_call():
     assert [v.name for v in cell.trainable_weights] == ["rnn/scaled/factor:0"]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_second_derivative_equals_differences():
     x = sg.placeholder(sg.float64, [2, 3, 2])
     with sg.variable_scope("net", initializer=sg.constant_initializer(0.4)):

@@ -33,7 +33,7 @@ FEW = 12  # variants of each sample that are put to the rules in a test
 each_op = pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @each_op
 def test_a_type_rule_takes_what_the_meaning_takes(op: OpDef):
     """A rule that does not look at an operand lets it pass, and NumPy does not."""
@@ -111,7 +111,7 @@ COUNTED = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_no_position_in_the_registry_needs_a_clamp(monkeypatch: pytest.MonkeyPatch):
     """All that ops read and write is proven to lie in their buffers."""
     clamped = []
@@ -141,7 +141,7 @@ RUN = (
 )
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_some_between_guarded_pages():
     command = [sys.executable, str(ROOT / "tools" / "fuzz" / "operands.py"), *RUN.split(), "--every", "120"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -154,7 +154,7 @@ def test_some_between_guarded_pages():
 TURNS = "add_n ascending_places conv_filter conv_windows gather open_rfft pad scatter_nd unravel_index"
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_some_sessions_with_open_sizes_between_guarded_pages():
     command = [sys.executable, str(ROOT / "tools" / "fuzz" / "operands.py"), *TURNS.split(), "--turns", "3"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

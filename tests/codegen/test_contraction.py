@@ -52,7 +52,7 @@ def check(m, n, k, turn_a, turn_b, dtype, vector_bytes, rng):
     assert_close(run(c, arrays, vector_bytes)["c"], a @ b, np.abs(a) @ np.abs(b))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
 @pytest.mark.parametrize(("turn_a", "turn_b"), [(False, False), (True, False), (False, True), (True, True)])
@@ -111,7 +111,7 @@ def test_products_of_all_sizes_share_the_functions_that_turn_operands_around():
 extents = st.integers(1, 40)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @settings(max_examples=40)
 @given(
     extents,

@@ -33,7 +33,7 @@ TURNS = [(name, (32, 64)[number % 2]) for number, name in enumerate(CASES)]
 OTHERS = [(name, (64, 32)[number % 2]) for number, name in enumerate(CASES)]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("name", "vector_bytes"), TURNS)
 def test_results_have_the_same_bits(name: str, vector_bytes: int, rng: np.random.Generator):
     check(name, vector_bytes, rng)

@@ -48,7 +48,7 @@ def test_gradient_of_the_images(conv, rng):
         check(conv, "x", rng)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @settings(max_examples=40)
 @given(
     st.integers(1, 3),

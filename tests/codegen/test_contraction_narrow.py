@@ -60,7 +60,7 @@ def test_vectors_lie_where_they_are_full(size, turn_a, vector_bytes, expected):
     assert along(matmul(*size, turn_a), vector_bytes) is expected
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
 @pytest.mark.parametrize("vector_bytes", WIDTHS)
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_rows_share_what_is_loaded_of_the_columns(registers: int):
         assert sum(run.size * run.count for run in tiling.rows) == 100
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
 @pytest.mark.parametrize("vector_bytes", WIDTHS)
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_along_the_rows(size, vector_bytes, dtype, rng):
     check(*size, True, rng, vector_bytes, dtype)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @settings(max_examples=40)
 @given(
     st.integers(2, 300),
@@ -153,7 +153,7 @@ def test_a_batch_shares_what_is_turned_around(rng):
     assert_close(run(c, arrays)["c"], arrays["a"].astype("d") @ arrays["b"].astype("d"), 500.0)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("size", [(40, 7, 40_960), (300, 3, 120_000)], ids=lambda s: "x".join(map(str, s)))
 def test_long_sums_are_turned_around_by_several_chunks(size, rng):
     turn, *_ = emit(matmul(*size), cpu_jit.host()).phases

@@ -76,7 +76,7 @@ def reduction(dtype: DType, combine: str, n: int, kind: LoopKind = SIMD) -> Kern
     return Kernel("reduction", {"x": Buffer(dtype, (n,)), "y": Buffer(dtype, (), True)}, body)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("dtype", [float32, float64, int8, int16, bool_, float16, bfloat16], ids=str)
 def test_every_length_of_tail(dtype: DType):
     lanes = 64 // register_bytes(dtype)
@@ -88,7 +88,7 @@ def test_every_length_of_tail(dtype: DType):
         check(Kernel("tail", buffers, (Loop(i, (Store("z", (i,), value),), SIMD),)), arrays, 64)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("n", [1, 2, 3, 15, 16, 17, 63, 64, 65, 200, 1000])
 @pytest.mark.parametrize("combine", ["add", "mul", "maximum", "minimum"])
 @pytest.mark.parametrize("dtype", [float32, float64, int8, uint8, int32, int64], ids=str)

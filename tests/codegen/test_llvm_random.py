@@ -14,7 +14,7 @@ from tests.kernel.cases import filled, unplaced
 from tests.kernel.test_random_kernels import programs
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @settings(max_examples=75)
 @given(programs(), st.sampled_from([16, 32, 64]))
 def test_compiled_kernels_keep_the_meaning(program, vector_bytes: int):

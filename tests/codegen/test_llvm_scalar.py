@@ -98,7 +98,7 @@ def test_each_primitive_has_an_instruction_or_a_sequence_or_a_formula(op: str):
         assert formula or primitive.llvm.of(dtype) is not None or op in SEQUENCES, dtype
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("op", PRIMITIVES)
 def test_primitive(op: str):
     """In all dtypes that it takes."""

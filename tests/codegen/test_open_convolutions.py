@@ -42,7 +42,7 @@ def check(conv, target, rng, vector_bytes=None, sizes=SIZES):
     OpenProduct(conv.contraction(target), vector_bytes).check(exact, rng, sizes)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @each_case
 @pytest.mark.parametrize("target", "yw")
 def test_convolutions_and_gradients_of_their_weights(conv, target, rng):

@@ -32,7 +32,7 @@ def product(turn_a: bool, turn_b: bool):
     return exact
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("dtype")
 @DTYPES
 @pytest.mark.parametrize("turn_b", [False, True])
@@ -72,7 +72,7 @@ def test_rows_that_are_multiples_of_a_number(unit, rng):
         assert all(any(rest & size for rest in rests) for size in smaller)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @WIDTHS
 def test_widths_of_vectors(vector_bytes, rng):
     for n, k, turn_b in ((100, 50, False), (37, 90, True), (10, 300, False)):
@@ -269,7 +269,7 @@ def test_both_sizes_of_a_matrix_may_be_open(rng):
     OpenProduct(matmul(30, B, 40, False, True)).check(product(False, True), rng)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("dtype")
 @DTYPES
 @pytest.mark.parametrize("turn_b", [False, True])
@@ -286,7 +286,7 @@ def test_open_columns(size, turn_b, dtype, rng):
     OpenProduct(c).check(product(False, turn_b), rng, sizes)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @WIDTHS
 def test_every_number_of_columns(vector_bytes, rng):
     for m, k, turn_a, turn_b in ((40, 30, False, True), (B, 45, True, True), (20, 30, True, False)):
@@ -300,7 +300,7 @@ def test_narrow_elements_in_open_columns(dtype, rng):
         OpenProduct(widened(90, B, 40, False, turn_b, dtype)).check(product(False, turn_b), rng)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_columns_and_sum_may_be_open(rng):
     for m, n, k in ((B, B, B), (50, B, M), (50, M, B), (B, M, 30)):
         for turn_a, turn_b in ((False, False), (True, False), (True, True)):
@@ -405,7 +405,7 @@ def batched(letters, shapes, target="c"):
     return contraction(at_c, (Store(target, at_c, total),), buffers), exact
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     ("letters", "shapes"),
     [
@@ -460,7 +460,7 @@ TWO_OPEN = [
 ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("letters", "shapes"), TWO_OPEN, ids=lambda x: x if isinstance(x, str) else "")
 def test_products_of_two_open_axes(letters, shapes, rng):
     c, exact = batched(letters, shapes)

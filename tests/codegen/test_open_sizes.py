@@ -112,7 +112,7 @@ def compare(found: Arrays, expected: Arrays, about: str) -> None:
         )
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", OPEN_CASES)
 def test_one_kernel_for_all_sizes(name: str):
     case = OPEN_CASES[name](N, T)
@@ -133,7 +133,7 @@ def test_one_kernel_for_all_sizes(name: str):
             compare(found, {k: meant[k] for k in found}, f"{sizes}, interpreted")
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", OPEN_CASES)
 def test_the_closed_kernel_agrees(name: str):
     case = OPEN_CASES[name](N, T)
@@ -180,7 +180,7 @@ def test_many_rows(name: str):
         np.testing.assert_allclose(value, exact[key], rtol=1e-4, atol=1e-2, err_msg=key)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("values", "signal"), [(["0", "1", "17", "80"], False), (["17", "--more"], True)])
 def test_nothing_is_read_beyond_a_buffer(values: list[str], signal: bool):
     command = [sys.executable, "-m", "tests.codegen.open_guarded", *values]
@@ -241,7 +241,7 @@ def test_scratch_memory_is_closed():
         )
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.takes_long(2)
 @pytest.mark.parametrize("name", OPEN_CASES)
 def test_many_chunks_at_all_sizes(name: str, monkeypatch: pytest.MonkeyPatch):
     """Short chunks, of which some have nothing to do, in any order, compute the same as one that does all."""

@@ -13,7 +13,7 @@ from staticgraph.runtime.cpu import jit
 from tests.codegen.sanitizers import checked, library, needs
 from tests.codegen.test_llvm_pool import spread
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 CALLS = "tests/runtime/test_dispatch.py", "tests/runtime/test_known_runs.py"
 POOL = "tests/codegen/test_llvm_pool.py"

@@ -36,7 +36,7 @@ CLASSES = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("vector_bytes", [64, 32])
 @pytest.mark.parametrize("name", CLASSES)
 def test_products_of_one_form_share_functions_and_have_the_same_bits(name, vector_bytes, rng):

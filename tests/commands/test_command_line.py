@@ -149,7 +149,7 @@ class TestOutcome:
         run = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
         assert run.stderr.startswith("there is no file none.sg\n") and "launcher" not in run.stderr
 
-    @pytest.mark.one_in(4)
+    @pytest.mark.takes_long
     @pytest.mark.parametrize("change", ["sys.stdout.close()", "sys.stdout = None"])
     def test_a_script_that_ends_its_output(self, change, tmp_path):
         (tmp_path / "script.py").write_text(f"import sys\n{change}\nsys.exit(5)\n")

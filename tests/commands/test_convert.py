@@ -44,7 +44,7 @@ def every(files: dict[str, Path], tmp_path: Path) -> dict[str, Path]:
     return files | {kind: tmp_path / name for kind, name in made.items()}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     "kind", ["graph", "onnx", "frozen", "text", "saved_model", "meta", "keras", "events"]
 )

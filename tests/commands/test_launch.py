@@ -12,7 +12,7 @@ import pytest
 from staticgraph.__main__ import main
 from tests.processes.launching import ROOT
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SCRIPT = """
 import os, sys

@@ -73,7 +73,7 @@ def test_what_is_not_supported_says_what_is():
         KMeans(tf.placeholder(tf.float32, [None, None]), 3)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_the_estimator_finds_predicts_and_stops(tmp_path):
     def input_fn():
         return tf.train.limit_epochs(tf.convert_to_tensor(POINTS), num_epochs=1)

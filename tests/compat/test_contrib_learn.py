@@ -6,7 +6,7 @@ import pytest
 from staticgraph.tf1.compat import tf1 as tf
 from staticgraph.tf1.summary import FileWriterCache
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 learn = tf.contrib.learn
 X = np.linspace(-2, 2, 16).astype(np.float32).reshape(8, 2)

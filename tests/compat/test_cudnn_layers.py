@@ -48,7 +48,7 @@ def in_order(kind, variables):
         yield sorted(variables[at : at + count], key=lambda item: item[0].endswith("bias"))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("kind", ["CudnnLSTM", "CudnnGRU", "CudnnRNNTanh", "CudnnRNNRelu"])
 @pytest.mark.parametrize("directions", [1, 2])
 def test_layers_compute_their_formulas(kind, directions):

@@ -19,14 +19,14 @@ RECORDED = json.loads((FOLDER / "recorded.json").read_text())
 GROUPS = [CALLS[at : at + 20] for at in range(0, len(CALLS), 20)]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("calls", GROUPS, ids=range(len(GROUPS)))
 def test_calls_count_as_many_operations_as_tensorflow_makes(calls):
     made = {call: prelude.counted(tf1, np, call) for call in calls}
     assert made == {call: RECORDED["calls"][call] for call in calls}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("title", SCRIPTS)
 def test_weights_are_those_of_tensorflow(title):
     made, wanted = prelude.weights(tf1, np, SCRIPTS[title]), RECORDED["scripts"][title]

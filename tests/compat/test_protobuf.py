@@ -54,7 +54,7 @@ def test_without_protocol_buffers(no_google):
     assert google_modules() == {}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_with_protocol_buffers():
     """In a process of its own: the C library of protocol buffers must not be begun twice in one."""
     pytest.importorskip("google.protobuf")

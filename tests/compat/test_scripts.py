@@ -16,7 +16,7 @@ import staticgraph as sg
 from staticgraph.tf1.drop_in.runner import run_script
 from tools.record.scripts import scripts
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 FOLDER = Path(__file__).parent
 OUTPUTS = json.loads((FOLDER / "outputs.json").read_text())

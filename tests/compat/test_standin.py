@@ -13,7 +13,7 @@ from staticgraph.__main__ import main
 from staticgraph.tf1.drop_in.check import check
 from staticgraph.tf1.drop_in.finder import standing_in
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPTS = Path(__file__).parent / "scripts"

@@ -116,7 +116,7 @@ def _ends(thread):
     return not thread.is_alive()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     "extend",
     [
@@ -202,7 +202,7 @@ class TestCsv:
         assert first[0]["big"].tolist() == [9999999999, 3] and first[1].tolist() == [b"u", b"v"]
         assert last[0]["n"].tolist() == [3] and last[0]["x"].tolist() == [4]
 
-    @pytest.mark.one_in(4)
+    @pytest.mark.takes_long
     def test_columns_are_chosen(self, path):
         dataset = more.make_csv_dataset(path, 2, select_columns=["x", 0], shuffle_seed=3)
         assert dataset.output_shapes["n"].as_list() == [2]

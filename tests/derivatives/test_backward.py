@@ -57,7 +57,7 @@ def told(operations) -> list[str]:
 SIZES = pytest.mark.parametrize("open_sizes", [False, True], ids=["known sizes", "open sizes"])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @SIZES
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in FORMULAS])
 def test_of_an_op(op: OpDef, open_sizes: bool, in_graph):

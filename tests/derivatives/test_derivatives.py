@@ -29,7 +29,7 @@ def told(outcome: Outcome) -> str:
     return "\n".join(outcome.wrong)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in SMOOTH])
 def test_of_an_op(op: OpDef):
     outcome = compare(op, deep=False)
@@ -37,7 +37,7 @@ def test_of_an_op(op: OpDef):
     assert outcome.compared[1], "nothing was compared"
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("point", [pytest.param(p, id=p.name) for p in matrix_points()])
 def test_of_a_function_of_matrices(point):
     outcome = check_public(point.function, point.arrays, point.name)
@@ -103,7 +103,7 @@ def test_the_walk_finds_functions_that_are_made_of_several_operations():
     assert len(names) > 250
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("part", range(8))
 def test_of_functions_that_the_walk_finds(part: int):
     """One of five functions: to find out how each is called takes seconds."""

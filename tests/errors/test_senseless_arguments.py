@@ -55,7 +55,7 @@ VALUES = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_every_operation():
     faults, calls = [], 0
     kinds = itertools.cycle(VALUES)

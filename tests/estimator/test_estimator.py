@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, Unimplemente
 from staticgraph.tf1.estimator.heads import classifier_head
 from staticgraph.tf1.summary import FileWriterCache
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 X = np.float32([[0.0], [1.0], [2.0], [3.0]])
 MAKE = sg.estimator.inputs.numpy_input_fn

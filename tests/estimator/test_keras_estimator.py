@@ -24,7 +24,7 @@ def line(optimizer="adam", metrics=("mae",)):
     return model
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     "optimizer",
     [lambda: sg.keras.optimizers.Adam(0.1), lambda: sg.train.AdamOptimizer(0.1)],

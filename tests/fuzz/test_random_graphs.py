@@ -18,7 +18,7 @@ from staticgraph.compiler.passes.simplify import simplify
 from staticgraph.runtime.cpu.executable import evaluate
 from tests.fuzz.graphs import random_function, widened
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 Case = tuple[Function, list[np.ndarray]]
 UNIT = {2: 2e-2, 4: 1e-4, 8: 1e-8}  # what may differ, by bytes per element

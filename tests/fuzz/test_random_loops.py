@@ -51,7 +51,7 @@ def test_values_and_variables(seed: int):
             np.testing.assert_allclose(sess.run(variable), plain.variable, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_derivatives(seed: int):
     program = Writer(seed).program(KINDS)
@@ -69,7 +69,7 @@ def test_derivatives(seed: int):
                 np.testing.assert_allclose(grad, slopes(program, values, i), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_derivatives_inside_a_branch_and_a_loop(seed: int):
     """As `test_derivatives`, but for where they are taken."""

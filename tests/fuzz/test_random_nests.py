@@ -38,7 +38,7 @@ def check(case: Case) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @settings(fuzz(20))
 @given(nests())
 def test_compiled_equals_interpreted(case: Case):

@@ -25,7 +25,7 @@ from tests.interpreted import compiling, interpreting
 
 RUNS = 10
 TOLD = "guard", "depends on", "floordiv"  # the last one has the ids of `segment_sum`, a program for each
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 def outcomes(

@@ -36,7 +36,7 @@ from tests.fuzz.programs import Program
 from tests.fuzz.test_random_graphs import fuzz
 from tests.passes.steps import step_of
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 UNIT = {2: 2e-2, 4: 2e-4, 8: 1e-9}  # what may differ, by bytes per element
 THREADS = (1, 2, 5)

@@ -18,7 +18,7 @@ import staticgraph as sg
 from tests.fuzz.test_random_graphs import fuzz
 from tests.passes.steps import run
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SHAPES = ((3, 3), (3,), (3, 1), (1, 3), (), (0, 3))
 UNARY: tuple[Callable, ...] = (

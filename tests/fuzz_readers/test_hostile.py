@@ -43,14 +43,14 @@ def test_numbers_count_ops_and_formats_evenly():
     assert len(graphs.subjects()) > 340
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", graphs.UNSAMPLED)
 def test_ops_without_samples_have_files(name: str, tmp_path: Path):
     seed = hostile.seed(name, "sg", 0, False)
     assert seed is not None and seed.load(seed.message, tmp_path)(Always())
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_some_files_between_guarded_pages(tmp_path: Path):
     command = [sys.executable, str(TOOL), "--loads", "150", "--every", "6", "--stride", "41"]
     run = subprocess.run([*command, "--record", str(tmp_path / "record")], capture_output=True, text=True)

@@ -61,7 +61,7 @@ def test_seeds_are_read(name: str, folder: Path):
         assert READERS[name].attempt(seed, folder)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", READERS)
 def test_changed_seeds_are_read_or_refused(name: str, folder: Path):
     check(name, READERS[name].runs // 3, folder)

@@ -27,7 +27,7 @@ def test_seeds_are_read(name: str, folder: Path):
         assert STRUCTURES[name].attempt(copied(seed), folder)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_changed_structures_are_read_or_refused(name: str, folder: Path):
     runs = STRUCTURES[name].runs

@@ -47,7 +47,7 @@ def function(params):
     return subject, type(case), function_of(case)
 
 
-@pytest.mark.one_in(4, of=function)
+@pytest.mark.takes_long(of=function)
 @pytest.mark.parametrize(("subject", "case"), chosen(lambda name: name not in DIFFERENCES, repeats=False))
 def test_same_as_tensorflow(subject, case, recorded, together):
     found = differences(case, recorded[subject][case.name], together.outcome(subject, case))

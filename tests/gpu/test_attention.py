@@ -283,7 +283,7 @@ def same_bits(one: Any, other: Any) -> bool:
     return all(a.tobytes() == b.tobytes() for a, b in pairs)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", CASES)
 def test_attention_is_one_function(name):
     made = compiled(CASES[name][0])
@@ -292,7 +292,7 @@ def test_attention_is_one_function(name):
     assert ("rows" in kinds(made)) == (CASES[name][1] == 0)
 
 
-@pytest.mark.one_in(2)  # the texts of all of them have been looked at
+@pytest.mark.takes_long(2)  # the texts of all of them have been looked at
 @pytest.mark.parametrize("names", BUNDLES, ids=lambda names: names[0])
 def test_attention_is_what_it_is_on_the_processor(names, host):
     wanted = run(names, None)
@@ -302,7 +302,7 @@ def test_attention_is_what_it_is_on_the_processor(names, host):
     assert all(same_bits(found[0], other) for other in found[1:])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_tensor_cores_may_multiply(host):
     names = ["two axes", "uneven", "parts, uneven", "training, heads"]
     wanted = run(names, None)

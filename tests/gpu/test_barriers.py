@@ -26,7 +26,7 @@ from tests.codegen.native import stored
 from tests.gpu.running import SCHEDULES, compiled, run
 from tests.passes.steps import step_of
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 _BARRIER = re.compile(r"__sync(threads|warp)\(\);|await_copies<\d+>\(\);")
 

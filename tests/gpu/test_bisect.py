@@ -17,7 +17,7 @@ from staticgraph.runtime.debug.gpu_under_test import GpuUnderTest
 from staticgraph.runtime.gpu.cuda.failure import failure
 from staticgraph.runtime.gpu.device import Device
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 @pytest.fixture(autouse=True)

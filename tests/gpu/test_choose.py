@@ -17,7 +17,7 @@ from tests.gpu.running import compiled, run
 from tests.kernel.cases import CASES, filled, unplaced
 from tests.kernel.test_random_kernels import programs
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 MANY = 40  # kernels of one compilation
 

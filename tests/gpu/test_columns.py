@@ -19,7 +19,7 @@ from tests.gpu.loops import check, emitted, floats, kinds, loops, text
 from tests.gpu.printing import emit
 from tests.gpu.running import compiled, run, unset
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SHAPES = (
     (1, 1),

@@ -25,7 +25,7 @@ from tests.gpu.test_bisect import bisected
 from tests.gpu.test_windows import UNEVEN, net
 from tests.passes.steps import step_of
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 REPLAYS = 5
 

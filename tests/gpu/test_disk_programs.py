@@ -25,7 +25,7 @@ from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu import test_open_sizes as open_sizes
 from tests.gpu.sessions import on
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 KEY_OF = on_processor.key_of  # the suite has a way of its own, which remembers nothing
 

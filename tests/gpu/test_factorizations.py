@@ -31,7 +31,7 @@ from staticgraph.runtime.gpu.simulator.build import Unit
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import on
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 Works = dict[str, Callable[[Any, Any, Any], Any]]
 

@@ -12,7 +12,7 @@ from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.simulator.queue import DeviceError
 from tests.gpu.sessions import check_alike, draws, on
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 ILLEGAL = failure(700, "cudaErrorIllegalAddress", "waiting for the GPU")
 

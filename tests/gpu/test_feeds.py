@@ -160,7 +160,7 @@ def test_copies_tell_each_piece_when_it_is_there(size):
     assert end == size
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("step", [1, -1, 2])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -32,7 +32,7 @@ from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
 from staticgraph.runtime.gpu.cuda.driver import Direction
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 ROOT = Path(__file__).resolve().parents[2]
 # What a stage does in these tests: its name says it.
@@ -328,7 +328,7 @@ def test_steps_are_compiled_and_loaded_from_their_image(setting, monkeypatch):
     assert loaded.unit == "ms" and (setting.folder / "small_mlp_sm_90.cubin").exists()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("case", bandwidth.CASES, ids=lambda case: case.name)
 def test_cases_of_bandwidth_run(setting, case):
     assert bandwidth._seconds(setting, case, 8, 16) > 0

@@ -29,7 +29,7 @@ def test_there_are_fewer_cases_for_tensor_cores():
     assert counts == {"float32": 18, "float32 by tf32": 9, "float16": 9, "bfloat16": 9}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "layer",

@@ -17,7 +17,7 @@ from gpu_stages.setting import Setting
 from tests.golden import store
 from tests.ops.harness import TESTED
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 def found(setting: Setting) -> list[Finding]:

@@ -106,7 +106,7 @@ def test_they_take_times_alone_and_in_turns(setting, monkeypatch):
     ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_one_that_fails_holds_nobody_up(setting, monkeypatch):
     monkeypatch.setattr(peers, "PATIENCE", 3.0)
     monkeypatch.setattr(peers, "LEAST", 1.0)
@@ -143,7 +143,7 @@ def test_as_many_prepare_themselves_as_cores_and_time_are_enough_for(cores, left
     assert peers.together(work, cores, left) == names
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_our_own_step_is_timed_whenever_it_is_asked_to(setting, host):
     ours = PeerProcess("ours", peers.command(peers.OURS, "small_mlp", "standin"), {})
     try:

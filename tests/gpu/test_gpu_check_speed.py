@@ -19,7 +19,7 @@ from gpu_stages.findings import Finding, Findings, missed, read
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import on
 from tests.passes.steps import step_of
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 CONTRACTIONS = {"einsum", "matmul", "batch_matmul", "conv_windows", "conv_filter", "conv_spread"}
 # Parts of a contraction that multiply nothing: what is done with its results, or brings operands into a form.

@@ -16,7 +16,7 @@ from staticgraph.runtime.gpu.simulator.queue import DeviceError
 from tests.gpu.sessions import check_alike, draws, on, played
 from tests.passes.steps import step_of
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 NODES, EDGES, WIDTH = 20, 300, 4
 

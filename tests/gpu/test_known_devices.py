@@ -20,7 +20,7 @@ from staticgraph.tf1.compat.legacy.testing import (
 )
 from staticgraph.tf1.keras import backend
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 CARDS = Card("Tesla T4", "sm_75", 40, 16 << 30), Card("NVIDIA H200", "sm_90", 132, 141 << 30)
 

@@ -189,7 +189,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     "name", ["net", "loop", *(pytest.param(name, marks=pytest.mark.slow) for name in ("lstm", "tables"))]
 )
@@ -254,7 +254,7 @@ def order_of_loading() -> list[str]:
     return found
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_functions_are_loaded_in_an_order_that_another_process_has_as_well(host: str):
     """Else it would not find their images on the disk. The seed of hashes differs from process to process."""
     program = "from tests.gpu.test_merging import order_of_loading; print(*order_of_loading())"

@@ -67,7 +67,7 @@ def test_a_processor_runs_it(squash, dtype: DType, rng):
     check(kernel, memory, run(kernel, memory)["z"])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("dtype", [float16, bfloat16, float32, float64], ids=str)
 def test_a_gpu_runs_it(squash, dtype: DType, rng):
     kernel, memory = kernel_and_memory(squash, dtype, rng)

@@ -11,7 +11,7 @@ from staticgraph.runtime.gpu import open_programs
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import check_alike, on
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SIZES = (0, 1, 2, 3, 7, 33)
 

@@ -20,7 +20,7 @@ from staticgraph.runtime.gpu.simulator.queue import CaptureError, SimulatedGraph
 from tests.gpu.sessions import draws, on, played
 from tests.gpu.test_train_steps import two_layer_net
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 ORDERS = (1, 2, 4, 6)  # the latest first, and by dice
 

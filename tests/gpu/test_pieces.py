@@ -55,7 +55,7 @@ def repeated() -> tuple[Any, dict[Any, Any]]:
 CASES = [norm_of_several, all_finite, sums_of_one, gathered, repeated]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("opens", [False, True], ids=["closed", "open sizes"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_sums_side_by_side_are_those_of_the_processor(host: str, case: Any, opens: bool):

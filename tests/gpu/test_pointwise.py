@@ -29,7 +29,7 @@ def of(domain: tuple[Index, ...], stores: tuple[Store, ...], buffers: dict[str, 
     return KernelWork(tuple(pointwise([Nest(domain, stores)], buffers)))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_random_nests():
     programs = [without_reductions(program) for program in drawn(100)]
     works = [of(domain, stores, buffers) for buffers, domain, stores in programs]
@@ -53,7 +53,7 @@ def test_cases():
             np.testing.assert_allclose(found[name], expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_every_length_and_dtype():
     """Vectors, and what is left over, for each size of elements."""
     lengths = [*range(1, 10), 16, 17, 1030]

@@ -22,7 +22,7 @@ from staticgraph.runtime.gpu.simulator.build import Unit
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import draws, on
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 X, Y = Parameter("x", float32), Parameter("y", float32, written=True)
 DOUBLE = call("double", [X, Y], "y[threadIdx.x] = x[threadIdx.x] * 2.0f;", (1, 1, 1), (32, 1, 1))

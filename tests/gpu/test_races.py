@@ -127,7 +127,7 @@ def test_cooperating_threads_do_not_race(host: str):
             unit.run(each.function.name, [array.ctypes.data for array in arrays])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_a_sample_of_the_registry_does_not_race(host: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(build, "OPTIONS", (*build.OPTIONS, *RACES))
     ops = [op for op in TESTED if op.name in SAMPLE]

@@ -41,7 +41,7 @@ def data(combine: str, dtype: DType) -> np.ndarray:
     return dtype.round(x)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_reductions():
     calls = {case: reduction(*case) for case in CASES}
     unit = compiled(calls.values())

@@ -41,7 +41,7 @@ ALIKE = {name for file in FILES.split() for name in OPS_OF[file].split()} | {"ma
 together = pytest.mark.parametrize("ops", BATCHES, ids=lambda ops: f"{ops[0].name}..{ops[-1].name}")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.takes_long(2)
 @together
 def test_ops_on_a_card_equal_their_meaning(ops: Sequence[OpDef], host: str):
     """One or two uses of each op, by turns: samples in the usual dtypes, and one sample in each other."""

@@ -35,7 +35,7 @@ from tests.gpu.printing import emit
 from tests.gpu.running import SCHEDULES, compiled, run, unset
 from tests.gpu.sessions import on
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 COLUMNS = (1, 2, 31, 32, 33, 100, 1000, 1024, 1025, 5000, 20000)
 ROWS = (1, 3, 257)

@@ -20,7 +20,7 @@ from tests.codegen.test_llvm_scalar import INEXACT, INTEGER, REAL, N, dtypes_of,
 from tests.gpu.printing import pointwise, statements
 from tests.gpu.running import compiled, run, unset
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 EVERY = [*REAL, bool_]
 Arrays = dict[str, np.ndarray]

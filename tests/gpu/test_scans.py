@@ -9,7 +9,7 @@ from staticgraph.compiler.kernel.schedule_gpu.scans.scan import STRIP, TILE
 from staticgraph.compiler.ops.reductions.scan import cumprod, cumsum, cumulative_logsumexp
 from tests.gpu.routines import Case, check, kinds, results
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 FORMS = [(exclusive, reverse) for exclusive in (False, True) for reverse in (False, True)]
 

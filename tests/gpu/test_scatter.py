@@ -13,7 +13,7 @@ from tests.gpu.printing import statements
 from tests.gpu.running import run
 from tests.kernel.cases import Arrays
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 def kernel(

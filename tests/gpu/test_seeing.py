@@ -113,7 +113,7 @@ def test_compiles_are_told(sess):
         sess.run(fetches[0] * 2, {x: np.ones((5, 12))})
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_compiles_for_each_size_are_told(host):
     with sg.Graph().as_default(), sg.Session(device="standin", open_sizes=False) as sess:
         x, fetches = started(sess)
@@ -176,7 +176,7 @@ def test_numbers_are_the_same_and_plain_graphs_come_back(host):
     assert found[0] == found[1]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     "model", [loop_until, loop_with_rows, branches, calls_of_numpy], ids=lambda model: model.__name__
 )

@@ -6,7 +6,7 @@ import pytest
 import staticgraph as sg
 from tests.gpu.sessions import check_alike, draws, played
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 def convolutions():

@@ -20,7 +20,7 @@ from tests.gpu.fake_cublas import FakeCublas, FakeCublasLt
 from tests.gpu.fake_cupy import CUDARuntimeError, FakeCupy
 from tests.gpu.sessions import check_alike, draws, on
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 @pytest.fixture(autouse=True)

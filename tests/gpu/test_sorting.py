@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.dtypes import (
 from staticgraph.compiler.ops.ordering.sorting import top_k
 from tests.gpu.routines import Case, check, kinds
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 MOST = 4096  # pairs of a block
 

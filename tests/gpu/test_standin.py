@@ -264,7 +264,7 @@ def test_conversions_to_integers_saturate(unit: Unit, source: str, target: str, 
     assert y.tolist() == expected
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_the_fibers_of_any_system_will_do(host: str):
     portable = Unit(list(FUNCTIONS.values()), ["-DSIMT_UCONTEXT"])
     for name in ("tree", "halves", "returns_early"):

@@ -30,7 +30,7 @@ from tests.gpu.random_kernels import drawn
 from tests.gpu.running import compiled, run
 from tests.kernel.cases import CASES, Arrays, array, filled, result, unplaced
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 x, y = (lambda *at: Load("x", at, float32)), (lambda *at: Load("y", at, float32))
 

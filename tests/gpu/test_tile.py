@@ -229,7 +229,7 @@ def unit() -> Unit:
     return compiled([*works().values(), *(work for pairs in forced().values() for _, work in pairs)])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", GRAPHS)
 def test_contractions_of_graphs(name, host):
     assert graph(name)
@@ -237,7 +237,7 @@ def test_contractions_of_graphs(name, host):
         case.check(works()[name, number], unit())
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: f"{s.rows}x{s.columns}")
 def test_every_shape_of_tiles(shape, host):
     assert len(forced()[shape]) >= 2
@@ -245,7 +245,7 @@ def test_every_shape_of_tiles(shape, host):
         case.check(work, unit())
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("shape", TENSOR_SHAPES, ids=lambda s: f"{s.rows}x{s.columns}")
 def test_tensor_cores(shape, host):
     assert len(forced()[shape]) >= 2

@@ -17,7 +17,7 @@ from staticgraph.runtime.gpu.cuda import nvrtc
 from tests.codegen.contraction_cases import Conv, matmul
 from tests.gpu.printing import by_tiles, own
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 IMAGES = Conv((8, 28, 28, 64), (3, 3), 64, before=1, after=1)
 PRODUCTS: dict[str, Contraction] = {

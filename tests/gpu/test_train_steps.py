@@ -14,7 +14,7 @@ from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import check_alike, draws, on, played
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 REPLAYS = 5  # in schedules of every kind, three of them by the dice
 

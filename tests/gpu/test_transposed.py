@@ -52,7 +52,7 @@ def functions(found: Sequence) -> list[CudaFunction]:
     ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @small
 @pytest.mark.parametrize("dtype", [uint8, bfloat16, float16, float32, float64, bool_], ids=lambda d: d.name)
 def test_matrices(dtype: DType):
@@ -72,7 +72,7 @@ BATCHES = {  # shapes and axes, and the loops that a block does tiles of
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @small
 @pytest.mark.parametrize("name", BATCHES)
 def test_batches(name: str):
@@ -132,7 +132,7 @@ FUSED = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @small
 @pytest.mark.parametrize("name", FUSED)
 def test_fused(name: str):

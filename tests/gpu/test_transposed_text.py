@@ -90,7 +90,7 @@ GRAPHS: dict[str, tuple[Build, Inputs]] = {
 
 
 @needs_nvrtc
-@pytest.mark.one_in(2)
+@pytest.mark.takes_long(2)
 @pytest.mark.parametrize("architecture", nvrtc.ARCHITECTURES)
 def test_tiles_stay_in_registers(architecture: str, monkeypatch: pytest.MonkeyPatch):
     """All functions on the architecture that they are written for, a part of them on each of the others."""

@@ -12,7 +12,7 @@ from staticgraph.compiler.ops.neural.pooling_windows import pool_windows
 from staticgraph.compiler.ops.random_numbers.positions import multinomial, random_permutation
 from tests.gpu.routines import Case, check, kinds
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 STATE = np.array([5, 7, 9], np.uint64)
 

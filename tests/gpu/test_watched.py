@@ -23,7 +23,7 @@ from tests.gpu.test_registry import check, chosen, together
 from tests.gpu.watching import Watching, watched
 from tests.ops.harness import TESTED, dtype_choices, uses
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SAMPLE = (
     "softmax",

@@ -94,7 +94,7 @@ def check(case: Case, windows: Windowed) -> None:
         np.testing.assert_allclose(after[target.buffer].astype(np.float64), exact, rtol=0, atol=bound)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("dilations", [(1, 1), (2, 1)], ids=str)
 @pytest.mark.parametrize("padding", ["SAME", "VALID", UNEVEN], ids=["same", "valid", "explicit"])

@@ -10,7 +10,7 @@ import pytest
 from staticgraph.compiler.support import gc_pause
 from staticgraph.compiler.support.gc_pause import collector_paused
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 @pytest.fixture(autouse=True)

@@ -198,7 +198,7 @@ class TestStructures:
         for name in ("while/Merge", "while/Identity_1", "while/mul", "while/Exit_1", "cond/Neg"):
             assert graph.has_operation(f"import/{name}")
 
-    @pytest.mark.one_in(4)
+    @pytest.mark.takes_long
     @pytest.mark.parametrize("name", ["loops", "branches", "functional_loops", "functional_branches"])
     def test_random_changes_of_nodes_are_errors_or_graphs(self, name):
         data = (Path(__file__).parent / "data" / "tf" / f"{name}.pb").read_bytes()

@@ -62,7 +62,7 @@ def graph_def(path: Path) -> sg.messages.GraphDef:
     return sg.messages.GraphDef.FromString(path.read_bytes())
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("build", structures.READ, ids=lambda build: build.__name__)
 def test_what_tensorflow_wrote_runs_here(build):
     """One in three is compiled, the others are interpreted: what is read is asked for here, and the same
@@ -83,7 +83,7 @@ def test_loops_and_branches_that_call_functions(build):
     check_theirs(build, f"functional_{build.__name__}")
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     ("name", "feeds", "steps"),
     [("raw_nodes", structures.RAW_FEEDS, 0), ("sparse_nodes", structures.SPARSE_FEEDS, 2)],
@@ -105,7 +105,7 @@ def check_model(model, name, session=sg.Session):
     check(theirs, recorded(DATA / "tf" / f"{name}.npz"))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("build", structures.WRITTEN, ids=lambda build: build.__name__)
 def test_what_is_written_here_ran_there(build):
     """The graph is the very one that TensorFlow ran: tools/record/graph_defs.py records it again."""
@@ -115,7 +115,7 @@ def test_what_is_written_here_ran_there(build):
     check(found, recorded(DATA / "ours" / f"{build.__name__}.npz"))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.takes_long(2)
 @pytest.mark.parametrize("build", SLOPES, ids=lambda build: build.__name__)
 def test_derivatives_of_loops_come_back(build):
     """TensorFlow's nodes for a derivative through loops, branches and tensor arrays run here as well."""
@@ -123,7 +123,7 @@ def test_derivatives_of_loops_come_back(build):
     check(found, recorded(DATA / "ours" / f"{build.__name__}.npz"))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.takes_long(2)
 @pytest.mark.parametrize(
     "build", [build for build in structures.READ if build not in SLOPES], ids=lambda build: build.__name__
 )

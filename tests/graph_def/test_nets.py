@@ -17,7 +17,7 @@ from tests.graph_def import models
 from tests.graph_def.nets import NETS, translated
 from tests.graph_def.test_models import DATA, graph_def, recorded
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 NOT_CARRIED_OUT = {"foreign", "foreign_handle"}
 

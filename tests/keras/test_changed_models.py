@@ -48,7 +48,7 @@ def changed(described, at, value):
     return out
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_every_place(tmp_path):
     path = tmp_path / "model"
     with sg.Graph().as_default():

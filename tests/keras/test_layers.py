@@ -170,7 +170,7 @@ def test_a_stateful_layer_remembers_until_it_is_reset():
     np.testing.assert_allclose(model.predict(data, batch_size=2), first, rtol=1e-6)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_a_loop_and_its_unrolled_form_are_equal_and_any_length_will_do():
     data = X.reshape(4, 10, 4)
     looped = keras.Sequential([layers.GRU(3, input_shape=(None, 4))])

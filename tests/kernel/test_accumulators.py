@@ -61,7 +61,7 @@ def test_positions_do_not_count_as_work():
     assert len({update.local for update in updates}) == 4
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("vector_bytes")
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 @pytest.mark.parametrize("combine", ["add", "maximum", "minimum"])

@@ -71,7 +71,7 @@ def test_reductions_stay_whole():
     assert extents(aligned(kernel, 64)) == [300]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("dtype", [float32, float64, int8])
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 @pytest.mark.parametrize("shift", [1, 7, 31])

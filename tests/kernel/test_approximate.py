@@ -54,7 +54,7 @@ def arguments(op: str, dtype: np.dtype, rng: np.random.Generator) -> list[np.nda
     return [np.concatenate([s, random(dtype, rng, N)]) for s in pairs]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 @pytest.mark.parametrize("op", FUNCTIONS)
 def test_errors_are_within_bounds(op: str, dtype: DType, rng: np.random.Generator):
@@ -77,7 +77,7 @@ class TestTables:
         limit = 0 if op.startswith("bessel") else 1
         assert found[np.isinf(x)].tolist() == (limit * np.sign(x[np.isinf(x)])).tolist()
 
-    @pytest.mark.one_in(4)
+    @pytest.mark.takes_long
     @pytest.mark.parametrize("count", [1, 3, 8, 16, 77])
     def test_all_numbers_of_lanes(self, op: str, numbers: int, count: int, rng: np.random.Generator):
         """Beside float64, where fewer lanes fit in a register than a table has numbers, as well."""

@@ -148,7 +148,7 @@ def run(phases: tuple[Kernel, ...], arrays: dict[str, np.ndarray]) -> dict[str, 
     return {name: loaded(b.dtype, memory[name]) for name, b in arguments.items() if b.written}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("m, n, count", [(70, 70, 7), (2, 33, 3), (1, 100, 40), (41, 5, 2), (1, 0, 3)])
 def test_chunks_keep_the_meaning(form, m: int, n: int, count: int):

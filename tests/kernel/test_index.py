@@ -94,7 +94,7 @@ def index_expressions(draw: st.DrawFn, depth: int = 4) -> Expr:
     return a
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @given(index_expressions())
 def test_simplification_keeps_every_value_and_bounds_hold(expr: Expr):
     simple = simplify_index(expr)

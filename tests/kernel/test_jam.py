@@ -100,7 +100,7 @@ def test_locals_of_rows_are_their_own():
     assert len(defined) == len(set(defined)) == 2
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("vector_bytes")
 @pytest.mark.parametrize("dtype", [float32, float64])
 @pytest.mark.parametrize("vector_bytes", [16, 32])

@@ -20,7 +20,7 @@ def test_text(case: Case, golden):
     golden(f"{case.name}.txt", kernel_text(placed) + "\n" + kernel_text(schedule(placed, 32)))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 def test_value(case: Case, vector_bytes: int):
@@ -151,7 +151,7 @@ def test_short_rows_run_in_lanes_across_rows():
     assert simd_loops(schedule(kernel, 32)) == [1000]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("short", "lanes"), [(4, [24]), (16, [96, 16]), (48, [48])])
 def test_rows_shorter_than_a_vector_add_up_by_columns(short: int, lanes: list[int]):
     """Such rows lie far apart in group normalisation. Lanes have the columns of all groups."""

@@ -16,7 +16,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
 from staticgraph.compiler.kernel.verify import verify
 from tests.kernel.cases import array, filled, loads, result, run
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 x, y = loads("x"), loads("y")
 

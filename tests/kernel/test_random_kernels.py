@@ -100,7 +100,7 @@ def programs(draw: st.DrawFn):
     return {**inputs, **results}, domain, tuple(stores)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @settings(max_examples=150)
 @given(programs(), st.sampled_from([16, 32, 64]))
 def test_place_and_schedule_keep_the_meaning(program, vector_bytes: int):

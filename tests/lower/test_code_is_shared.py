@@ -74,7 +74,7 @@ def convolutions(count: int) -> sg.Operation:
     return sg.train.GradientDescentOptimizer(0.1).minimize(sg.reduce_mean(sg.square(h)))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_more_equal_convolutions_are_neither_fused_nor_built_again(monkeypatch: pytest.MonkeyPatch):
     """The loops over groups of images have the same bodies, one for each derivative."""
     done: Counter = Counter()

@@ -37,7 +37,7 @@ FORMS = {
 NUMBERS = [0.1, 0.5, 2.0, 3.7, -1.5, 1e-30, 12345.678]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", FORMS)
@@ -115,7 +115,7 @@ READS = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("columns")
 @pytest.mark.parametrize("columns", [16, 7])
 @pytest.mark.parametrize("name", READS)

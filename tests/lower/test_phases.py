@@ -152,7 +152,7 @@ def test_scratch_of_tasks_that_run_together_does_not_overlap():
     assert third in (first, second) and made.shared == 256
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @settings(max_examples=200)
 @given(st.data())
 def test_conflicting_units_keep_their_order(data: st.DataObject):

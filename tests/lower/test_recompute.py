@@ -11,7 +11,7 @@ from staticgraph.compiler.lower import lower as lowering
 from staticgraph.compiler.lower.program import Launch
 from staticgraph.runtime.executable import Executable
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 ROWS = 512
 Net = Callable[[], tuple[sg.Tensor, sg.Tensor, sg.Operation]]

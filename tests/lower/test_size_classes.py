@@ -124,7 +124,7 @@ def results(layer: Build, batches: Sequence[int], fixed: int | None, passes: str
     return found
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     ("layer", "fixed", "count"), [(normalized, None, 15), (activated, None, 5), (activated, 3, 5)]
 )

@@ -141,7 +141,7 @@ def test_what_waits_is_written_when_the_program_ends(tmp_path):
     assert steps(tmp_path) == [0, 1, 2]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system does not fork")
 @pytest.mark.parametrize("end", ["os._exit(0)", "sys.exit()", "writer.close()", "writer.flush()"])
 def test_a_forked_process_writes_nothing_twice(tmp_path, end: str):

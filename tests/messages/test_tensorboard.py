@@ -76,7 +76,7 @@ def ask(board):
     return board[0]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_scalars(ask):
     assert json.loads(ask("runs")) == ["."]
     assert list(json.loads(ask("plugin/scalars/tags"))["."]) == ["loss"]

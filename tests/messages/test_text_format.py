@@ -118,7 +118,7 @@ def test_what_is_wrong_is_said(text: str, kind, what: str):
     assert str(caught.value).startswith(f"line {line} of a text is no {kind.__qualname__}")
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=40) | st.text("{}<>[]:,;'\"\\ nodeame01-.#\n", max_size=60))
 def test_any_text_is_a_message_or_an_error(text: str):

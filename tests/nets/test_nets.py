@@ -14,7 +14,7 @@ from benchmarks.peers import OURS
 from tests.everywhere import check_everywhere
 from tests.nets.programs import NAMES, built, feeds
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())
 HELD = ("session", "interpreter", "file", "graph_def")

@@ -8,7 +8,7 @@ from tests.nets.programs import NAMES, built, feeds
 FAST = ("k_means", "bodies")
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in NAMES]
 )

@@ -9,7 +9,7 @@ from nbclient import NotebookClient
 
 from tests.test_lazy_names import ROOT
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 CELLS = {
     "tensor": "import numpy as np, staticgraph as sg\nx = sg.placeholder(sg.float32, [None, 3], name='x')\nx",

@@ -8,7 +8,7 @@ from staticgraph.formats.onnx import backend
 from tests.onnx.models import info, line, model, node
 from tools import onnx_cases
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 ALL = ("node", "pytorch-converted", "pytorch-operator", "real", "simple")
 

@@ -226,7 +226,7 @@ def test_nested_loops():
     agrees(y, {x: np.array([1, -2], np.float32)})
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     ("make", "shape"),
     [

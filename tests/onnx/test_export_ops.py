@@ -137,13 +137,13 @@ def same(made: np.ndarray, wanted: np.ndarray, dtype: DType, what: str) -> None:
     )
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("op", "choice"), USUAL)
 def test_gives_the_same_numbers(op: OpDef, choice: dict[str, DType]):
     check(op, choice)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("op", "choice"), USUAL)
 def test_sizes_that_are_not_known(op: OpDef, choice: dict[str, DType]):
     """The same numbers where a model can do without; else an error that says what must be known."""

@@ -75,7 +75,7 @@ def check(function: Function, arrays: list[np.ndarray]) -> None:
     assert_close(function, arrays, found)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @given(functions(12))
 @fuzz(25)
 def test_random_graphs(case: Case):

@@ -59,7 +59,7 @@ def interpreted():
         return sg.Session()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("function", "inputs", "dtype"), OPERATIONS)
 def test_compiled_as_interpreted_and_no_change_after_an_error(function, inputs, dtype):
     compiled = outcomes(function, inputs, dtype, sg.Session)

@@ -42,7 +42,7 @@ DATA = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 @pytest.mark.parametrize("data", DATA)

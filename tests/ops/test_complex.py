@@ -66,7 +66,7 @@ def test_inverse_functions_of_large_and_infinite_numbers(name, dtype):
     np.testing.assert_allclose(found.imag, wanted.imag, rtol=1e-6, atol=tiny)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @DTYPES
 @pytest.mark.parametrize("name", MORE)
 def test_functions_of_numbers_of_many_sizes(rng, name, dtype):
@@ -103,7 +103,7 @@ def test_powers(rng, dtype):
     assert not any(kernel.effort is None for kernel in plan.kernels)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @DTYPES
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_at_the_ends(name, dtype):
@@ -144,7 +144,7 @@ def test_bits_do_not_depend_on_threads(rng, monkeypatch):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @DTYPES
 def test_complex_programs_are_alike_everywhere(rng, dtype):
     def build():

@@ -44,7 +44,7 @@ def numbers(shape, dtype, rng):
     return rng.integers(-8, 8, shape).astype(dtype)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("count", "below", "columns"), SIZES)
 def test_segment_sums(count, below, columns, rng):
     """Of all dtypes in one step."""
@@ -63,7 +63,7 @@ def test_segment_sums(count, below, columns, rng):
                 np.testing.assert_array_equal(total, wanted[:below], f"{dtype}, {kind}")
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("count", "below", "columns"), SIZES)
 def test_the_same_bits_in_any_number_of_threads(count, below, columns, rng):
     """At places of all kinds, by one program."""

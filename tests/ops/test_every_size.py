@@ -18,7 +18,7 @@ from staticgraph.arrays.sorting import nth_element
 from staticgraph.compiler.graph.errors import RecompileWarning
 from tests.everywhere import check_same, everywhere, in_session
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SIZES = (0, 1, 2, 3, 7, 33)
 BOXES = np.float32([[0.1, 0, 0.9, 0.95], [0.2, 0.3, 0.7, 1.1]])

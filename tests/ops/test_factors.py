@@ -78,7 +78,7 @@ WAYS = [{"lower": lower, "adjoint": adjoint} for lower in (True, False) for adjo
 COLUMNS = [1, 7, 16, 35]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
@@ -108,7 +108,7 @@ def check_systems(shape, dtype, systems, rng):
         assert worst < 8 + shape[-1] / 8, (way, columns)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("n", [3, 9, 17])
@@ -133,7 +133,7 @@ def test_adjoints_of_complex_systems(n, dtype, rng):
             np.testing.assert_allclose(found, wanted, rtol=0, atol=300 * np.finfo(dtype).eps)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
@@ -159,7 +159,7 @@ def test_what_is_made_of_factors(shape, dtype, rng):
     np.testing.assert_allclose(log, wanted[1], rtol=100 * np.finfo(dtype).eps)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_one_matrix_serves_a_batch_of_right_sides(rng):
     for n in (3, 20):
         x, rhs = positive_definite((n, n), "float32", rng), rng.normal(size=(4, n, 2)).astype("f4")
@@ -169,7 +169,7 @@ def test_one_matrix_serves_a_batch_of_right_sides(rng):
             np.testing.assert_allclose(made, np.stack(each), rtol=1e-5)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("n", [200])
 def test_bits_do_not_depend_on_the_number_of_threads(n, rng):
     x, rhs = positive_definite((n, n), "float32", rng), rng.normal(size=(n, 70)).astype("f4")
@@ -234,7 +234,7 @@ def interpreted(name, n):
     return arrays["output"]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("vector_bytes")
 @each_width
 @pytest.mark.parametrize("local", [True, False])
@@ -311,7 +311,7 @@ def test_a_matrix_that_only_single_precision_cannot_factorise(rng):
     assert told
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("n", [3, 20])
 def test_they_are_the_same_in_every_place(n, rng):
     """In a session, interpreted, from files, as an object for C and on a GPU; also if there are none."""

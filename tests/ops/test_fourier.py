@@ -27,7 +27,7 @@ def transformed(z, *functions):
         return session.run(made, {x: z})
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("dtype", "most")
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize(("dtype", "most"), [("complex64", 4e-7), ("complex128", 1e-15)])
@@ -55,7 +55,7 @@ def test_bits_do_not_depend_on_threads(rng):
 REAL_LENGTHS = [1, 2, 3, 8, 11, 30, 97, 105, 64, 194, 512, 1000, 1001]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("dtype", "most")
 @pytest.mark.parametrize("n", REAL_LENGTHS)
 @pytest.mark.parametrize(("dtype", "most"), [("float32", 4e-7), ("float64", 1e-15)])
@@ -71,7 +71,7 @@ def test_real_numbers_of_every_kind_of_length(rng, n, dtype, most):
     assert back.dtype == dtype and np.linalg.norm(back - exact) <= 2 * most * np.linalg.norm(exact)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_real_numbers_along_several_axes(rng):
     x = rng.normal(size=(2, 6, 10, 66))
     two, three = transformed(x, sg.signal.rfft2d, lambda y: sg.signal.rfft3d(y, [7, 8, 40]))
@@ -93,7 +93,7 @@ def test_spectra_in_time_are_one_kernel(rng):
     np.testing.assert_allclose(found, np.fft.rfft(frames * window), rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     "function", ["stft", "inverse_stft", "dct", "idct", "mfccs_from_log_mel_spectrograms"]
 )

@@ -17,7 +17,7 @@ REASONS = json.loads(Path(__file__).with_name("host_calls.json").read_text())  #
 _DATA = ("constant", "parameter", "unset")
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("op", TESTED, ids=lambda op: op.name)
 def test_an_op_is_compiled_or_has_a_reason(op):
     """Every sample counts in the usual dtypes, and the first one in others."""

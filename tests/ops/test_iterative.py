@@ -28,7 +28,7 @@ def test_incomplete_gamma_functions_are_exact(column, dtype, most):
     np.testing.assert_allclose(computed(GAMMA[column], a, x)[known], wanted[known], rtol=most)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("op", GAMMA, ids=lambda op: op.name)
 def test_ends_and_arguments_outside(op):
     ends = np.array([-1.0, -0.0, 0.0, 1e-300, 0.5, 30.0, 1e10, 1e300, np.inf, -np.inf, np.nan])
@@ -38,7 +38,7 @@ def test_ends_and_arguments_outside(op):
     np.testing.assert_allclose(computed(op, a, x), wanted, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("op", GAMMA, ids=lambda op: op.name)
 def test_bits_depend_on_no_neighbour_and_on_no_number_of_threads(op, monkeypatch):
     a, x = (np.tile(RECORDED[name], 300) for name in ("a", "x"))
@@ -84,7 +84,7 @@ def arguments(name):
     return [np.r_[10 * rng.normal(size=300), 1e-300, ends]]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", ["zeta", "polygamma", "betainc", "bessel_i0e", "bessel_i1e"])
 @pytest.mark.parametrize(("dtype", "most"), [("float64", 5e-12), ("float32", 0.6 * 2.0**-23)])
 def test_other_functions_equal_their_meaning(name, dtype, most):

@@ -29,7 +29,7 @@ def positive(rng, dtype, n):
     return (a @ a.conj().swapaxes(-1, -2) + 0.3 * a + n * np.eye(n)).astype(dtype)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("n", [1, 2, 3, 17, 40])
 @pytest.mark.parametrize("dtype", EPSILON)
 def test_the_square_is_the_matrix(n, dtype, rng):
@@ -58,7 +58,7 @@ SPECIAL = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", SPECIAL)
 def test_special_matrices(name):
     x, wanted = SPECIAL[name]
@@ -77,7 +77,7 @@ def test_equations_of_sylvester(dtype, rng):
     np.testing.assert_allclose(big * 1e30, x, 0, 100 * EPSILON[dtype] * np.abs(x).max())
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("n", [1, 3])
 def test_derivatives_are_central_differences(n, rng):
     x = positive(rng, "float64", n)[0]
@@ -99,7 +99,7 @@ def test_derivatives_are_central_differences(n, rng):
         np.testing.assert_allclose(by_second, slope(first), 1e-6, 1e-8)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_programs_with_roots_are_alike_everywhere(rng):
     a = positive(rng, "float32", 4)
 

@@ -37,7 +37,7 @@ from staticgraph.compiler.passes.long_routines import long_routines
 from staticgraph.compiler.passes.pipeline import pipeline
 from tests.ops.harness import TESTED, Use, dtype_choices, uses
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 TABLE = Path(__file__).with_name("open_matrices.json")
 SIZES = (3, 17, 1, 0, 40)
@@ -107,7 +107,7 @@ def test_one_program_takes_all_sizes(name, batch, dtype):
         assert "NumPy" not in str(session.plan(y, {x: drawn(3, batch, dtype)}))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", ["eigh", "svd", "cholesky", "expm", "qr", "inverse", "pinv"])
 def test_gradients_take_all_sizes(name):
     make, _ = RESIDUALS[name]
@@ -215,7 +215,7 @@ def test_tridiagonal_systems_have_one_program():
         assert "NumPy" not in str(opened.plan([y, *slopes], fed))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", ["eigh", "svd", "inverse"])
 def test_bits_depend_on_the_size_alone(name):
     """Not on the sizes that ran before, nor on the number of threads."""

@@ -73,7 +73,7 @@ def _cases():
         yield pytest.param(name, "every", marks=marks if use.op.kind is Kind.ELEMENTWISE else [])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("name", "axes"), [*_cases()])
 def test_an_op_takes_any_size(name, axes, request):
     use = USES[name]

@@ -10,7 +10,7 @@ import pytest
 
 import staticgraph as sg
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 # Products of small primes, lengths with a greater prime factor, and the least ones.
 LENGTHS = (12, 1, 2, 7, 13, 16, 17, 34, 45, 64, 0, 105, 128, 143, 200, 251, 3)

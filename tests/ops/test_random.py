@@ -153,7 +153,7 @@ def test_gamma_and_poisson_are_native_and_the_same_at_any_number_of_threads(monk
     np.testing.assert_array_equal(np.stack([*made[0][0], *made[0][1]]), np.stack([*made[1][0], *made[1][1]]))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_open_sizes_draw_the_numbers_of_closed_ones():
     numbers = []
     for rows in (4, None):

@@ -61,7 +61,7 @@ def reference(use: Use) -> tuple[np.ndarray, ...]:
         return as_tuple(node.op.meaning(*use.arrays, **node.attrs))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @each_op
 def test_meaning_has_the_predicted_type(op: OpDef):
     """At every sample in the usual dtypes, and at the first one in others."""
@@ -73,7 +73,7 @@ def test_meaning_has_the_predicted_type(op: OpDef):
             assert np.shape(array) == result.shape, use
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @each_op
 def test_type_with_unknown_sizes(op: OpDef):
     """With sizes or ranks unknown, the user's graph knows less of the truth, and never anything else."""
@@ -87,7 +87,7 @@ def test_type_with_unknown_sizes(op: OpDef):
                 assert compatible(tensor.type.shape, result.type.shape), (str(use), tensor)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @each_op
 def test_type_with_unknown_operands(op: OpDef):
     """The same holds if sizes, axes and the like are tensors that depend on what is fed."""
@@ -172,7 +172,7 @@ EXACT = [choice for choice in CHOICES if choice.values[1].get("T", float64) in (
 SMOOTH = [choice for choice in EXACT if choice.values[0].effect is not Effect.RANDOM]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("op", "choice"), SMOOTH)
 def test_gradient_equals_differences(op: OpDef, choice: dict[str, DType], rng: np.random.Generator):
     for use in uses(op, choice):
@@ -207,7 +207,7 @@ def check_gradient(use: Use, rng: np.random.Generator) -> None:
     np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-6, err_msg=str(use))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("op", "choice"), EXACT)
 def test_optimized_equals_plain(op: OpDef, choice: dict[str, DType]):
     """Values and gradients, by the interpreter: before the passes and after them.
@@ -234,7 +234,7 @@ def random_like(value, rng: np.random.Generator) -> np.ndarray:
     return value.dtype.round(rng.uniform(0.5, 1.5, value.shape) + imaginary)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @each_op
 def test_gradient_is_differentiable(op: OpDef):
     """The gradient is made of ops that have gradients: second derivatives exist wherever first ones do."""
@@ -257,7 +257,7 @@ RESTRICTED = [
 ]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in RESTRICTED])
 def test_refuses_other_dtypes(op: OpDef):
     choice = next(dtype_choices(op))
@@ -290,7 +290,7 @@ def test_each_is_documented():
         assert not unnamed, op.name
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @each_op
 def test_saved_and_loaded_is_the_same_operation(op: OpDef):
     """Nothing of an op is written for files: what is recorded of a use says all that there is to it."""

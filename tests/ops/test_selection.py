@@ -42,7 +42,7 @@ def distinct(x):
     return np.array(values, x.dtype), places, counts
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("open_sizes")
 @pytest.mark.parametrize("open_sizes", [False, True])
 @pytest.mark.parametrize("name", NUMBERS)
@@ -130,7 +130,7 @@ def test_a_guard_against_nan_looks_at_what_is_asked():
             sess.run(places, {x: [1.0, -1.0, 4.0]})
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_everywhere():
     def build():
         x = sg.placeholder(sg.float32, [7], name="x")

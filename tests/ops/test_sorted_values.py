@@ -32,7 +32,7 @@ def test_exchanges_sort_all_zeros_and_ones(count):
         assert keys == sorted(keys)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     ("shape", "k", "dtype"),
     [*((*case, dtype) for case in SHAPES for dtype in DTYPES), *((*case, float32) for case in MORE)],
@@ -53,7 +53,7 @@ def test_the_same_as_a_stable_sort(shape, k, dtype, rng):
         assert values.tobytes() == wanted.tobytes()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
 @pytest.mark.parametrize("shape", [(12, 40), (70_000,), (3, 100)])
 def test_ascending_order_needs_no_opposites(shape, dtype, rng):
@@ -90,7 +90,7 @@ def test_positions_that_are_read_are_there(rng):
     np.testing.assert_array_equal(np.take_along_axis(x, order, -1), up)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("vector_bytes")
 @each_width
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])

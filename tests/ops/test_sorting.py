@@ -14,7 +14,7 @@ from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.gpu.routines import Case
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 # Rows for a cut-off by all keys, for counting, for digits one row at a time and in chunks, and by parts.
 SHAPES = [

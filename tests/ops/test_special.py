@@ -34,7 +34,7 @@ def test_incomplete_gamma_functions_of_huge_numbers():
     assert meaning(ops.polygamma, np.array([0.0, 3.0]), np.array([1e300, 1e300])).tolist()[1] == 0
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", LIMITS)
 def test_limits_are_those_of_scipy(name, dtype):
@@ -139,7 +139,7 @@ SMALL_RESULTS = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", SMALL_RESULTS)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_only_the_result_must_fit(name, dtype):

@@ -24,7 +24,7 @@ from tests.everywhere import PLACES, Refused, check_everywhere
 from tests.sessions import computed
 from tests.threads import same_bits
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 DTYPES = ["float32", "float64"]
 # One alone or of a batch, small or large, of whole vectors or not, in batches of whole vectors or not.

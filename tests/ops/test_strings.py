@@ -22,7 +22,7 @@ def names(array: np.ndarray) -> np.ndarray:
     return out
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in MOVING])
 def test_strings_go_where_numbers_go(op: OpDef):
     for use in uses(op, next(dtype_choices(op))):

@@ -36,7 +36,7 @@ def _computed(function, dtype, x):
         return session.run(fetches, {fed: x})
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("dtype", UNIT, ids=str)
 @pytest.mark.parametrize("name", TOTALS)
 def test_totals_are_rounded_once(name, dtype, rng):

@@ -16,7 +16,7 @@ from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.ops.harness import TESTED, assert_same
 from tests.ops.test_registry import compiled
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 FILES = """
 arrays.scatter elementwise.complex_numbers elementwise.incomplete elementwise.special fourier.real_rows

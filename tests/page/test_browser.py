@@ -11,7 +11,7 @@ import staticgraph as sg
 from tests.page.browser import until
 from tests.viz.graphs import scaled_training, tangle, training
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 BOXES = "return [...document.querySelectorAll('.box > .title')].map(text => text.textContent)"
 CLICK = """

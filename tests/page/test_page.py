@@ -65,7 +65,7 @@ def test_text_that_is_no_unicode_is_shown_with_marks(tmp_path):
     assert "<title>a\ufffdb</title>" in (tmp_path / "net.html").read_text()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_the_same_graph_gives_the_same_bytes():
     program = (
         "import hashlib; from tests.viz.graphs import sg, training; "

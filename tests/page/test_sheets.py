@@ -28,7 +28,7 @@ def test_all_boxes_are_on_one_sheet_each():
         assert sorted(boxes) == sorted(box.key for box in drawing.boxes)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_no_sheet_is_too_large_however_long_the_row():
     sheets = sheets_of(drawn(tangle(5000)))
     assert max(len(sheet.boxes) for sheet in sheets) <= MOST

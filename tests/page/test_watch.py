@@ -18,7 +18,7 @@ from staticgraph.tf1.summary.points import PointWriter
 from tests.page.browser import until
 from tests.watch.event_files import FIRST_STEP, NAME, write_many
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 EVIL = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 LOADED = "return performance.getEntriesByName('loaded').length"

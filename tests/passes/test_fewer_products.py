@@ -27,7 +27,7 @@ def names(function: Function) -> set[str]:
     return {node.op.name for node in function.nodes}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.by_turns("kind")
 @pytest.mark.parametrize("kind", ["constant", "variable"])
 @pytest.mark.parametrize("name", ["conv_windows", "conv_spread"])
@@ -231,7 +231,7 @@ def test_how_many_tiles_pay(images: int | None, size: int, constant: bool, pays:
     assert (fewer_products(function) is not function) is pays
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_an_open_number_of_images(rng: np.random.Generator) -> None:
     """Each is a group of its own, in one program for any number of them, with its derivatives."""
     build, images = Builder(), symbol("n")

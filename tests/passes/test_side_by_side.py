@@ -101,7 +101,7 @@ def test_whole_tensors_among_parts(where: int, rng: np.random.Generator) -> None
     assert (left["add"], left["concat"]) == (1, 1), left
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_sums_in_any_order_keep_their_bits(rng: np.random.Generator) -> None:
     """Random trees of parts, some of which overlap, and of whole tensors."""
     for _ in range(40):
@@ -154,7 +154,7 @@ def test_the_derivative_of_steps_takes_one_kernel_each(batch: int | None) -> Non
     assert len(compiled.codes) <= 8  # steps share their code, and parts of the concatenation a phase
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("shape", [[3, 6, 4], [None, 6, 4], [None, None, 4]])
 def test_bits_are_those_of_sums(shape: list[int | None], rng: np.random.Generator) -> None:
     value = rng.normal(size=(3, 6, 4)).astype(np.float32)

@@ -9,7 +9,7 @@ import pytest
 from staticgraph.runtime.processes.channels import Collective, in_common
 from tests.processes.launching import launched
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SUM, ROWS, VALUE = (
     Collective("all_reduce", 4, 1),

@@ -11,7 +11,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import FailedPreconditionError, ShapeError
 from tests.processes.launching import launched
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 # Each process knows what all others feed: so it can tell the result of each collective and each gradient.
 EXCHANGE = """

@@ -12,7 +12,7 @@ import pytest
 from staticgraph.applications.cli.launch import mpiexec
 from tests.processes.launching import LIMIT, ROOT, launched
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 STEP = """
     dist = sg.distribute

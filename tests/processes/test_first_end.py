@@ -13,7 +13,7 @@ import pytest
 from staticgraph.applications.cli.processes import End, Ranks, how_it_ended, killed
 from tests.processes.launching import LIMIT, ROOT
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 SCRIPTS = Path(__file__).parent / "scripts"
 
 

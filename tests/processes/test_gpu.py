@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.world import MEMBERSHIP, SingleProcess
 from staticgraph.runtime.gpu.placement import card_number
 from tests.processes.launching import launched
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 HEAD = """
         from staticgraph.runtime.gpu.simulator.driver import Simulator

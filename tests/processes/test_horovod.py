@@ -13,7 +13,7 @@ from staticgraph.tf1 import horovod as hvd
 from staticgraph.tf1.drop_in.finder import standing_in
 from tests.processes.launching import ROOT
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SCRIPTS = Path(__file__).parent / "scripts"
 

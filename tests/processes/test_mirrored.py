@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.errors import DeadlineExceededError
 from staticgraph.tf1.distribute import turns
 from tests.processes.launching import LIMIT, ROOT
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 dist = sg.distribute
 SCRIPT = Path(__file__).parent / "scripts" / "mirrored.py"

@@ -8,7 +8,7 @@ import pytest
 from staticgraph.runtime.processes.mpi import share_of
 from tests.processes.launching import launched
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 PROGRAM = """
     from staticgraph.runtime.processes.mpi import processors

@@ -16,7 +16,7 @@ from staticgraph.applications.cli.launch import mpiexec
 from staticgraph.compiler.graph.errors import FailedPreconditionError, UnimplementedError
 from tests.processes.launching import LIMIT, ROOT, launched
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SCRIPTS = Path(__file__).parent / "scripts"
 

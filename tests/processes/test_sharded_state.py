@@ -10,7 +10,7 @@ import pytest
 import staticgraph as sg
 from tests.processes.launching import launched
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 TRAIN = """
     dist = sg.distribute

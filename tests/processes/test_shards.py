@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.errors import ShapeError, UnimplementedError
 from staticgraph.distribute.shards import added, subtrees
 from tests.processes.launching import launched
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SCRIPT = Path(__file__).parent / "scripts" / "same_bits.py"
 DECAY = sg.train.GradientDescentOptimizer

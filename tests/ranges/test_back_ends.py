@@ -173,7 +173,7 @@ def test_the_meaning_raises(op):
         op.reference(*arrays, **attrs)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_on_the_processor():
     with sg.Session() as session:
         check_all(*through(session))
@@ -209,13 +209,13 @@ def _standin_compiler() -> None:
         pytest.skip(str(error))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_on_a_gpu(_standin_compiler):
     with on(Simulator()), sg.Session() as session:
         check_all(*through(session))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @needs_compiler
 def test_compiled_ahead(native_code, tmp_path):
     net = sg.load(native_code)

@@ -37,7 +37,7 @@ def check(name: str, made: Any) -> None:
         np.testing.assert_allclose(value, np.array(wanted["value"]).reshape(value.shape), rtol=1e-6)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", CASES)
 def test_is_an_error_where_it_is_one_in_tensorflow(name):
     build, values = CASES[name]

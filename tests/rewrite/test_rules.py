@@ -151,13 +151,13 @@ def test_right_side_has_no_names_of_its_own(rule: Rule):
     assert variables_of(rule.right).keys() <= variables_of(rule.left).keys()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @each_rule
 def test_own_left_side_fires(rule: Rule):
     assert any(applied(rule, case) is not None for case in cases(rule))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @each_rule
 def test_both_sides_agree(rule: Rule):
     """Same type, same value; where the rule assumes finite numbers, only where the left side is finite."""

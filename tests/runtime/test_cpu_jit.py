@@ -291,7 +291,7 @@ for first in range(0, 500, 100):
 """
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 @pytest.mark.parametrize("program", [AFTER_FORK, FORK_WHILE_COMPILING])
 def test_a_forked_process_compiles(program: str):

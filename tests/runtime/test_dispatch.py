@@ -156,7 +156,7 @@ def test_strings_stay_in_python(sess, way):
         assert sess.run([names, sg.constant(2.0)], {names: "a"}) == [b"a", 2.0]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("shape", [(0,), (1,), (2, 3), (3, 0, 2), (2, 1, 3, 1, 2)], ids=str)
 @pytest.mark.parametrize(
     "dtype", ["float32", "float64", "int32", "uint8", "bool", "float16", "bfloat16", "complex128"]

@@ -27,7 +27,7 @@ def test_one_program_for_all_batches(sess):
     assert [each.symbols for each in sess.compiles] == ["n0: axis 0 of x"]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_the_program_does_not_depend_on_the_order_of_runs():
     batch, x = batch_and_rows()
     y = sg.nn.softmax(sg.zeros([batch, 4]) + x)
@@ -59,7 +59,7 @@ def test_a_state_of_a_fed_batch(sess):
     assert len(sess.compiles) - before == 2  # the greatest length, and the step
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_the_loss_of_a_fed_batch_is_that_of_a_program_for_it():
     batch, x = batch_and_rows()
     w = sg.get_variable("w", initializer=np.linspace(-1, 1, 12).reshape(4, 3).astype(np.float32))

@@ -8,7 +8,7 @@ import pytest
 
 import staticgraph as sg
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 Build = Callable[[], tuple[Any, list[sg.Tensor]]]
 # The graph, its feeds in several runs, and the number of programs that these need at most.

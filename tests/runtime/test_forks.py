@@ -275,7 +275,7 @@ print(child(work))
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("case", CASES)
 def test_a_child_works_or_raises_at_once(case: str, tmp_path: Path):
     program, found = CASES[case]

@@ -79,7 +79,7 @@ def test_a_graph_is_freed(build: Callable[[], Any]):
     assert [ref() for ref in refs] == [None, None]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_a_loop_that_makes_graphs_does_not_fill_the_memory(monkeypatch):
     from staticgraph.compiler.support import gc_pause as collector
 
@@ -101,7 +101,7 @@ def test_a_loop_that_makes_graphs_does_not_fill_the_memory(monkeypatch):
     assert len(gc.get_objects()) < before + 2 * often  # what is frozen meanwhile is not counted
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files cannot be counted here")
 @pytest.mark.parametrize("name", READERS)
 def test_files_that_are_refused_are_closed_at_once(name: str, tmp_path):

@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.support import recursion
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 # Small enough for the suite, large enough that what is done once matters little.
 # fmt: off

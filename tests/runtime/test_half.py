@@ -47,7 +47,7 @@ def test_every_number_is_extended():
     same(converted("__extendhfsf2", numbers, np.float32), numbers.astype(np.float32))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(("symbol", "wide"), [("__truncsfhf2", np.float32), ("__truncdfhf2", np.float64)])
 def test_what_is_between_two_numbers_is_rounded(symbol: str, wide: type):
     exact = np.sort(everything()[:0x7C01].astype(wide))

@@ -13,7 +13,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.runtime.cpu import jit as cpu_jit
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 OLD = """
 import sys

@@ -11,7 +11,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import RecompileWarning
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SIZES = (0, 1, 2, 5, 17, 33, 64, 100)
 ORDERS = 16  # each size is the first one twice, in different numbers of threads

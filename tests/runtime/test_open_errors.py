@@ -118,7 +118,7 @@ def answer(session, fetches, feeds):
     return [np.asarray(each) for each in (made if isinstance(made, list) else [made])]
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.filterwarnings("ignore::staticgraph.compiler.graph.errors.RecompileWarning")
 @pytest.mark.parametrize("name", GRAPHS)
 def test_errors_are_the_same(name):

@@ -6,7 +6,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.generate import product_of
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 def filled(*shape):

@@ -10,7 +10,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidArgumentError, NoCompileError, ResourceExhaustedError
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SIZES = (3, 32, 0, 7, 1, 64, 33, 5, 17, 100, 2, 31)
 

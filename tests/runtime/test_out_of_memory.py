@@ -70,7 +70,7 @@ with sg.Session() as sess:
 """
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_each_situation():
     environment = os.environ | {"PYTHONPATH": str(ROOT), "SG_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM]

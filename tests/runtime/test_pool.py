@@ -116,7 +116,7 @@ def assert_same(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
         assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("make", STEPS)
 def test_results_do_not_depend_on_the_number_of_threads(make: Callable[[], Step]):
     step = make()
@@ -131,7 +131,7 @@ def test_results_do_not_depend_on_the_number_of_threads(make: Callable[[], Step]
         assert_same(other, found[0])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @fuzz(10)
 @given(functions(15))
 def test_random_graphs_in_many_chunks(case):
@@ -240,7 +240,7 @@ def process(script: str, **environment: str) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_forked_processes():
     """Before the pool starts, after that, and while a region runs on another thread."""

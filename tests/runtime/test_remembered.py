@@ -85,7 +85,7 @@ def test_what_was_compiled_once_is_only_loaded(build, compiled, forget):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("seed", range(25))
 def test_random_programs(seed, compiled):
     def build() -> tuple[Any, dict]:
@@ -102,7 +102,7 @@ def test_random_programs(seed, compiled):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED])
 def test_no_two_steps_have_one_digest(op):
     """Every sample counts in the usual dtypes, and the first one in others."""
@@ -252,7 +252,7 @@ def test_steps_that_call_python_or_hold_much_are_compiled(compiled):
         assert len(compiled) > count
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_a_long_step_that_is_only_loaded_stops_too(compiled, forget):
     m = sg.placeholder(sg.float32, [700, 700], name="m")
     z = m

@@ -91,7 +91,7 @@ def test_a_product_that_fills_the_memory_is_left_to_the_plan(target, monkeypatch
     assert search.best(PRODUCT, target) == NO_CHOICE
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_a_session_that_is_tuned_gives_the_same_bits(folder, monkeypatch: pytest.MonkeyPatch):
     measured: list = []
     made = search.ProductTimer

@@ -19,7 +19,7 @@ from staticgraph.compiler.lower import in_place
 from staticgraph.runtime.cpu.backend import CpuBackend
 from staticgraph.runtime.cpu.llvm import compile_threads
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SIZE = 700
 MANY = 100  # runs, tens of seconds in all: a signal may come late where other programs have the processors

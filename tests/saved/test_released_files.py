@@ -40,7 +40,7 @@ def same(made: Any, wanted: Any, tolerance: float) -> None:
             np.testing.assert_allclose(made, wanted, tolerance, tolerance)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize(
     "options", [{}, {"mapped": True}, {"trusted": True}], ids=["plain", "mapped", "trusted"]
 )

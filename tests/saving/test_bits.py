@@ -18,7 +18,7 @@ from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.memory import to_storage
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 SIZE = 1 << 16  # bytes, at least
 WEIGHTS = "weights.safetensors"

@@ -32,7 +32,7 @@ def refused(path: Path, match: str | None = None) -> str:
     return str(caught.value)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_every_truncation_is_noticed(intact):
     data = line(intact, outputs={"y": "y:0"}, step=None).read_bytes()
     for length in range(len(data)):
@@ -324,7 +324,7 @@ def places(value, path=()):
         yield from places(part, (*path, key))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_any_value_in_any_place_is_refused_or_fits(intact):
     """One part of the graph's JSON after the other is exchanged, with checksums that are right."""
     parts = {n: bytes(v) for n, v in container.unpack(memoryview(intact.read_bytes())).items()}

@@ -158,7 +158,7 @@ def check_again(path: Path, outputs: list[sg.Tensor], feeds: dict[sg.Tensor, Any
         assert value.tolist() == expected.tolist() if is_text else value.tobytes() == expected.tobytes()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED])
 def test_an_op_with_samples(op: OpDef, tmp_path: Path):
     """Interpreted, since a file holds operations and what is compiled of them has tests of its own."""

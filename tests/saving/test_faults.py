@@ -55,7 +55,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("name", WAYS)
 def test_each_call_may_fail(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str):
     way, folder = WAYS[name], folder / "folder"

@@ -30,7 +30,7 @@ def read(path: Path) -> None:
             reader.get_tensor(name)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("make", FILES.values(), ids=FILES)
 def test_it_is_refused(tmp_path: Path, make):
     folder = tmp_path / "folder"

@@ -19,7 +19,7 @@ from staticgraph.runtime.files import container, graph_file
 from staticgraph.runtime.files.code import cpu as kernels
 from staticgraph.runtime.session import Session
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 ROOT = Path(__file__).resolve().parents[2]
 SHAPES = [{"x": [1, 8, 8, 1]}, {"x": (2, 8, 8, 1)}]

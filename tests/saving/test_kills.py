@@ -15,7 +15,7 @@ from tests.saving.saves import WAYS
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here"),
-    pytest.mark.one_in(4),
+    pytest.mark.takes_long,
 ]
 
 

@@ -105,7 +105,7 @@ sys.stdin.readline()
 PROCESSES = 4
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @linux_only
 def test_processes_share_one_copy(tmp_path: Path):
     """Each of them has touched the whole value, and owns none of its pages: they are all of the file's."""

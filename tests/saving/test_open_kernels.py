@@ -43,7 +43,7 @@ def net(path: Path, session: sg.Session | None = None, **options: Any) -> sg.Ses
     return session
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_one_file_serves_100_sizes_without_a_compile(tmp_path: Path, rng: np.random.Generator):
     """The bits are those of the session that saved it, training included."""
     with net(tmp_path / "net.sg") as session, sg.options(no_compile=True):
@@ -242,7 +242,7 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE)
 def test_sizes_that_lie_are_refused(tmp_path: Path, change: Any):
     path = tmp_path / "net.sg"

@@ -65,7 +65,7 @@ PROGRAMS: dict[str, Callable[[sg.Tensor], Any]] = {
 }
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
 def test_what_has_regions_computes_the_same(tmp_path: Path, program: Callable[[sg.Tensor], Any], capfd: Any):
     x = sg.placeholder(sg.float32, [None], name="x")
@@ -307,7 +307,7 @@ def test_a_forged_loop_is_refused(intact: Path, change: Callable[[dict], Any], m
     refused(forge(intact, change), match)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_any_value_in_any_place_of_a_loop_is_refused_or_fits(intact: Path):
     parts = {n: bytes(v) for n, v in container.unpack(memoryview(intact.read_bytes())).items()}
     manifest = json.loads(parts["manifest.json"])

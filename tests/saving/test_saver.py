@@ -299,7 +299,7 @@ def test_variables_of_a_loaded_graph_have_checkpoints_too(tmp_path):
     np.testing.assert_array_equal(net.variables["w"], [1, 2])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("step", range(1, 13))
 def test_a_killed_process_leaves_a_latest_checkpoint(tmp_path, step):
     """Killed before each call that changes the disk, while it saves for the third time and keeps one."""

@@ -83,7 +83,7 @@ def test_a_training_goes_on_bit_for_bit(tmp_path: Path, rng: np.random.Generator
     assert all((net.variables[name] == value).all() for name, value in values.items())
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_without_a_seed_it_goes_on_where_that_is_asked_for(tmp_path: Path, rng: np.random.Generator):
     [batch] = batches(rng, 1)
     functions = trained(seed=None)

@@ -424,7 +424,7 @@ def test_many_sources(x, monkeypatch):
     assert told(y, {x: [-1]}).startswith(("log(", "sqrt("))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("op", [op for op in TESTED if op.reference is not None], ids=lambda op: op.name)
 def test_every_op_can_be_searched(op):
     choice = next(dtype_choices(op))

@@ -9,7 +9,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import GraphGrowthWarning
 from staticgraph.runtime.reports.growth import MANY
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 def warned(work) -> list[warnings.WarningMessage]:

@@ -12,7 +12,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.runtime.cpu.disk import disk_cache
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 KEY_OF = disk_cache.key_of  # the suite has a way of its own, which remembers nothing
 Net = Callable[[], tuple[Any, dict[Any, np.ndarray], dict[Any, np.ndarray]]]

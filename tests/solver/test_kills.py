@@ -11,7 +11,7 @@ import pytest
 
 from tests.solver.descriptions import SPIRAL, train, with_spiral
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KILLED = """\

@@ -45,7 +45,7 @@ def shape(type: str) -> tuple[int, ...]:
     return SHAPES.get(type[-2:], SHAPES["2d"])
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("type", [name for name in LAYERS if name not in MERGING])
 def test_every_layer_can_be_described(tmp_path, type):
     layer = f'[[layer]]\ntype = "{type}"\n{told(type)}\n[[layer]]\ntype = "flatten"\n'

@@ -12,7 +12,7 @@ import staticgraph as sg
 from staticgraph.applications.solver import loop
 from tests.solver.descriptions import SPIRAL, described, train, with_spiral
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 @pytest.fixture(autouse=True)

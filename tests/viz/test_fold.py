@@ -7,7 +7,7 @@ from staticgraph.draw.fold import fold
 from staticgraph.draw.model import Role
 from tests.viz.graphs import arrows, by_title, chain, drawn, layer, tangle
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 
 def layers(count: int) -> sg.Tensor:

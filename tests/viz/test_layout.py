@@ -58,7 +58,7 @@ def holds(outer: Place, inner: Place) -> bool:
     return l1 < l2 and t1 < t2 and r2 < r1 and b2 < b1
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("seed", range(12))
 def test_boxes_and_areas_do_not_overlap(seed, exact, monkeypatch):
@@ -184,7 +184,7 @@ def test_least_distances_agree_with_a_search():
         assert cost(found) == min(map(cost, fits))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_the_same_plan_has_one_layout():
     program = (
         "from tests.viz.test_layout import lay_out, random_plan; "
@@ -193,7 +193,7 @@ def test_the_same_plan_has_one_layout():
     assert len(outputs_of(program)) == 1
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 def test_a_layout_of_many_boxes_is_made_in_steps_that_grow_with_them(monkeypatch):
     """Counted in lines that run, not in seconds."""
 

@@ -72,7 +72,7 @@ def test_the_legend_has_an_entry_for_what_occurs_and_for_nothing_else():
     assert "placeholder (rounded)" not in sg.visualize(layer(), legend=False).dot
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("stage", ["user", "optimized", "fused"])
 def test_the_same_graph_gives_the_same_bytes(stage):
     program = (

@@ -73,7 +73,7 @@ def test_levels_are_those_of_all_numbers_however_these_came(size):
     assert levels.bad == (bad[0] if len(bad) else -1)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.takes_long
 @pytest.mark.parametrize("axis", ["step", "relative", "wall"])
 @pytest.mark.parametrize("between", [None, (20.0, 90.0)])
 def test_the_picture_of_one_more_point_does_not_pass_over_those_that_are_there(axis, between):

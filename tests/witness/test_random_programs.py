@@ -23,7 +23,7 @@ from tests.witness.open_sizes import OpenGenerator, check_open
 from tests.witness.programs import Program
 from tests.witness.shrink import shrunk
 
-pytestmark = pytest.mark.one_in(4)
+pytestmark = pytest.mark.takes_long
 
 PARTS = 20
 
