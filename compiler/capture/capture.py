@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from staticgraph.compiler import stages
+from staticgraph.compiler.capture.guards import settle
 from staticgraph.compiler.capture.prune import Wanted, wanted_of
 from staticgraph.compiler.capture.state import Reads, RunState, feeds_of
 from staticgraph.compiler.capture.step import CaptureRequest, Needs, NeedsRows, Step, Stop
@@ -76,6 +77,7 @@ def _walked(
     walk = Walk(request, wanted, build, feeds, state, reads, rows, may_guess=may_guess)
     with recording(build):
         stop = walk.perform(wanted.needed) or walk.lacking(request.fetches)
+        settle()
         if stop is not None:
             return stop
         if walk.guessed:

@@ -79,13 +79,16 @@ class Answers:
 
     Args:
         values: The values of the symbols.
+        puts_off: If equal symbols are noted and taken for equal, until `settle` is called.
 
     Attributes:
         guards: What holds if the answers are to be the same in another run, in the order of the questions.
+        put_off: The questions about equal symbols that were put off; None if none is any more.
     """
 
-    def __init__(self, values: Mapping[str, int]) -> None:
+    def __init__(self, values: Mapping[str, int], puts_off: bool = False) -> None:
         self.values = dict(values)
+        self.put_off: list[Undecided] | None = [] if puts_off else None
         self._guards: dict[Guard, None] = {}
 
     @property
@@ -104,7 +107,9 @@ class Answers:
         """
         answer = self.ask(comparison)
         if answer and comparison.equal is not None:
-            raise comparison
+            if self.put_off is None or not all(map(_is_symbol, comparison.equal)):
+                raise comparison
+            self.put_off.append(comparison)
         return answer
 
     def ask(self, question: Undecided) -> bool:
@@ -121,6 +126,23 @@ class Answers:
         return answer
 
 
+def _is_symbol(size: AnySize) -> bool:
+    return isinstance(size, Size) and linear(size) == (*symbols(size), 1, 0)
+
+
+def settle() -> None:
+    """Raise the first of the questions that the answers have put off. From here on they put off none.
+
+    Many feeds have the same number of rows, and each pair of them is a question. It would take long to begin
+    again at each of them.
+    """
+    answers = current_answer()
+    if isinstance(answers, Answers) and answers.put_off is not None:
+        for question in answers.put_off:
+            raise question
+        answers.put_off = None
+
+
 @contextmanager
 def asking() -> Iterator[Callable[[], tuple[Guard, ...]]]:
     """Give a function that returns the guards of what is asked inside the `with`, asked before or not."""
@@ -129,6 +151,7 @@ def asking() -> Iterator[Callable[[], tuple[Guard, ...]]]:
         yield tuple
         return
     inner = Answers(outer.values)
+    inner.put_off = outer.put_off
     try:
         with answering(inner):
             yield lambda: inner.guards
@@ -189,6 +212,21 @@ def as_one(undecided: Undecided, values: Mapping[str, int]) -> dict[str, AnySize
     if not isinstance(apart, Size) or evaluate(apart, values) != 0:
         return {}
     return _equal_in_pairs(apart, values) or _multiple(apart, values) or _other_side(apart)
+
+
+def with_one_name(questions: Iterable[Undecided]) -> dict[str, AnySize]:
+    """Return what is put in place of symbols that were asked to be equal: the first of their names."""
+    other: dict[str, str] = {}
+
+    def first(name: str) -> str:
+        while name in other:
+            name = other[name]
+        return name
+
+    for question in questions:
+        one, *rest = sorted({first(name) for size in question.equal or () for name in symbols(size)})
+        other |= dict.fromkeys(rest, one)
+    return {name: symbol(first(name)) for name in other}
 
 
 def _equal_in_pairs(apart: Size, values: Mapping[str, int]) -> dict[str, AnySize]:

@@ -25,7 +25,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from staticgraph.compiler.capture.guards import Answers, Guard, as_one, known_after, known_from
+from staticgraph.compiler.capture.guards import (
+    Answers,
+    Guard,
+    as_one,
+    known_after,
+    known_from,
+    settle,
+    with_one_name,
+)
 from staticgraph.compiler.capture.step import SHORT
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.open_sizes import linear, replaced, symbols
@@ -33,6 +41,8 @@ from staticgraph.compiler.graph.size_contexts import Undecided, answering
 from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, evaluate, is_open, proven, symbol
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass, replace
+
+_MOST_AXES = 8  # whose sizes one fed array tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +95,31 @@ class OpenShapes:
             return None
         return values if all(guard.holds(values) for guard in self.guards) else None
 
-    def after(self, undecided: Undecided, rows: Sequence[Sequence[int]]) -> OpenShapes:
-        """Return these shapes with what is known of a run with such `rows` after an open question.
+    def after(self, questions: Sequence[Undecided], rows: Sequence[Sequence[int]]) -> OpenShapes:
+        """Return these shapes with what is known of a run with such `rows` after open questions.
 
-        Two sizes that were asked to be equal become one. Otherwise it may be enough to put in what the guards
-        tell. If not, the sizes that the question is about are known from here on.
+        Several questions are all about equal symbols, which get one name. After a single one, two sizes that
+        were asked to be equal become one. Otherwise it may be enough to put in what the guards tell. If not,
+        the sizes that the question is about are known from here on.
         """
+        if len(questions) > 1:
+            return self._with(with_one_name(questions))
+        (undecided,) = questions
         values = self.values(rows)
         assert values is not None, (self, rows)
+        if undecided.comparison is None and (names := self._numbers_with(undecided.sizes)):
+            return self._with({name: values[name] for name in names})
         known = as_one(undecided, values) or known_from(self.guards) or known_after(undecided, values)
         return self._with(known)
+
+    def _numbers_with(self, asked: Iterable[AnySize]) -> frozenset[str]:
+        """Return the symbols of a feed that has an asked one, and too many elements for sizes of axes.
+
+        Its elements are numbers, such as those of segments: the values of the others will be asked, too.
+        """
+        rows = [frozenset[str]().union(*map(symbols, row)) for row in self.contents if len(row) > _MOST_AXES]
+        names = frozenset[str]().union(*map(symbols, asked))
+        return frozenset[str]().union(*(row for row in rows if row & names))
 
     def with_known_contents(self, rows: Sequence[Sequence[int]]) -> OpenShapes | None:
         """Return these shapes with the contents of a run with such `rows`; None if no content is open."""
@@ -187,12 +212,13 @@ _MOST_QUESTIONS = 256  # that are remembered
 class _Question:
     """Open question at which a search ended for these shapes, and the guards of the runs that meet it.
 
-    `undecided`: None if it ended for another reason, such as an error of the user's, which is `error`.
+    `undecided`: several if all are about equal symbols. None if the search ended for another reason, such
+    as an error of the user's, which is `error`.
     """
 
     at: OpenShapes
     guards: tuple[Guard, ...]
-    undecided: Undecided | None
+    undecided: tuple[Undecided, ...]
     error: Exception | None = None
 
 
@@ -242,7 +268,7 @@ class Specializer:
             at = at.guarded(question.guards)
             if made is not None:
                 return at, made
-            if question.undecided is None:
+            if not question.undecided:
                 self.failure = question.error
                 closed = at.with_known_contents(rows)
                 if closed is None:
@@ -251,7 +277,7 @@ class Specializer:
                 continue
             before, at = at, at.after(question.undecided, rows)
             if before.count > at.count:
-                self.closing[question.undecided.about] = question.undecided
+                self.closing[question.undecided[0].about] = question.undecided[0]
         return None
 
     def _known(self, at: OpenShapes, rows: Sequence[Sequence[int]]) -> _Question | None:
@@ -268,14 +294,16 @@ class Specializer:
     ) -> tuple[_Question, _Made | None]:
         values = at.values(rows)
         assert values is not None, at
-        answers, undecided, failure = Answers(values), None, None
+        answers, failure = Answers(values, puts_off=True), None
+        undecided: list[Undecided] = []
         try:
             with answering(answers):
                 made = make(at)
-            return _Question(at, answers.guards, None), made
+                settle()
+            return _Question(at, answers.guards, ()), made
         except Undecided as raised:
-            undecided = raised.with_traceback(None)
-            answers.ask(undecided)
+            undecided = answers.put_off or [raised]
+            answers.ask(raised.with_traceback(None))
         except (MemoryError, RecursionError):  # of this moment: there may be more room later
             raise
         except Exception as error:  # the step for the sizes at hand tells it, if it has it too
@@ -283,8 +311,9 @@ class Specializer:
 
             if from_handler(error):
                 raise
-            failure = error.with_traceback(None)
-            self.closing[f"{type(error).__name__}: {error}"] = failure
-        question = _Question(at, answers.guards, undecided, failure)
+            if not (undecided := answers.put_off or []):  # otherwise it may be gone with them
+                failure = error.with_traceback(None)
+                self.closing[f"{type(error).__name__}: {error}"] = failure
+        question = _Question(at, answers.guards, tuple(undecided), failure)
         self._questions = [*self._questions, question][-_MOST_QUESTIONS:]
         return question, None

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.capture.guards import Answers, Guard, as_one, asking, guard_of_data, known_from
+from staticgraph.compiler.capture.guards import (
+    Answers,
+    Guard,
+    as_one,
+    asking,
+    guard_of_data,
+    known_from,
+    settle,
+)
 from staticgraph.compiler.capture.open_shapes import OpenShapes, Specializer
 from staticgraph.compiler.graph.open_sizes import replaced
 from staticgraph.compiler.graph.size_contexts import Undecided, answering
@@ -174,6 +182,40 @@ def test_sizes_are_looked_for_in_parts_and_in_what_follows():
 def test_a_question_is_met_once():
     specializer = Specializer()
     assert [searched(specializer, index, n)[1] for n in (1, 2, 3, 0)] == [1, 0, 0, 0]
+
+
+def test_feeds_of_one_length_are_met_at_once():
+    """Each pair of them was a question of its own, and the graph was captured again after each."""
+    sizes, made = [symbol(f"n{n}") for n in range(20)], []
+
+    def make(shapes: OpenShapes) -> str:
+        made.append(shapes)
+        equal = [one == other for (one,), (other,) in itertools.pairwise(shapes.shapes)]
+        settle()
+        assert equal == [True] * 9 + [False] + [True] * 9
+        return "a program"
+
+    start = OpenShapes(tuple((n,) for n in sizes))
+    found = Specializer().search(start, [(5,)] * 10 + [(6,)] * 10, make)
+    assert found is not None and len(made) == 2
+    assert found[0].shapes == (*[(N,)] * 10, *[(symbol("n10"),)] * 10)
+    assert [*map(str, found[0].guards)] == ["n0 != n10"]
+
+
+@pytest.mark.parametrize("count, asked", [(12, 12), (4, 1)])
+def test_the_values_of_many_numbers_are_asked_at_once(count: int, asked: int):
+    """The numbers of 12 segments were asked one after the other. Of a shape, one size may be asked alone."""
+    contents, tries = tuple(symbol(f"n{n}") for n in range(1, count + 1)), 0
+
+    def make(shapes: OpenShapes) -> list[int]:
+        nonlocal tries
+        tries += 1
+        return [*map(index, shapes.contents[0][:asked])]
+
+    start = OpenShapes(((N,), (count,)), sized=(1,), contents=(contents,))
+    found = Specializer().search(start, [(7,), (count,), (3,) * count], make)
+    assert found is not None and found[0].count == 1 + count - asked
+    assert tries == 2
 
 
 def test_what_cannot_be_made_now_is_tried_again():
