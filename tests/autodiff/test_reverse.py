@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import GradientError
 from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.graph.provenance import Provenance
 
 X = np.array([0.3, 0.7, 1.1])
 
@@ -203,10 +204,11 @@ def test_many_uses_of_one_value_are_linear_too():
 def test_gradients_come_from_the_line_of_what_they_derive():
     build = Builder()
     x = param(build)
-    with build.at("line of exp"):
+    line = Provenance("net.py", "main", line_number=3)
+    with build.at(line):
         y = ops.sin(x)
     [g] = gradient(build, y, x)
-    assert g.node.where == "line of exp"
+    assert g.node.where == line
 
 
 def test_constants_may_be_differentiated_by():

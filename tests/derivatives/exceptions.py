@@ -52,6 +52,7 @@ NOT_COMPARED = {
     "normalize by hand": "it stops the gradient of a mean",
     "py_func has no gradient": "it says that it has no derivative",
     "custom_gradient": "its derivative is the user's",
+    "quantization/, quantize_and_dequantize": "its derivative is that without rounding",
     "softmax_cross_entropy": "labels are probabilities, as in TensorFlow",
     "softmax cross entropy": "labels are probabilities, as in TensorFlow",
     "categorical_crossentropy from_logits": "labels are probabilities, as in TensorFlow",

@@ -12,6 +12,8 @@ import staticgraph.compat.tf1 as tf
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from tests.ranges.cases import CASES
 
+# Where TensorFlow gives the place of another number, and NumPy an error as we do.
+REFUSED = ("unravel_index 1",)
 RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())
 
 
@@ -24,7 +26,7 @@ def found(fetch: Any, feeds: dict[Any, Any], session: Any) -> Any:
 
 def check(name: str, made: Any) -> None:
     wanted = RECORDED[name]
-    if "error" in wanted:
+    if "error" in wanted or name in REFUSED:
         assert isinstance(made, InvalidArgumentError), (made, wanted)
         return
     assert not isinstance(made, Exception), made

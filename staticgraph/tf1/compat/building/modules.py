@@ -37,7 +37,7 @@ class Module:
     ...         return tf.matmul(x, self.w)
     >>> dense = Dense(3, 2)
     >>> [v.name for v in dense.variables], dense(tf.ones([1, 3])).name
-    (['dense/w:0'], 'dense_1/MatMul:0')
+    (['dense/w:0'], 'dense/MatMul:0')
     """
 
     def __init__(self, name: str | None = None) -> None:
