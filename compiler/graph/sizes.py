@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.size_contexts import Undecided, answered, answering, current_answer, name_of
@@ -98,12 +99,11 @@ class Size:
     __slots__ = ("terms", "key", "_hash", "_bounds", "_multiples", "_nominal")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        self.terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order) if len(terms) > 1 else terms)
-        self.key = self.terms
-        if any(isinstance(atom, Quotient) and atom.parts is not None for m in terms for atom in m):
+        self.terms = self.key = _in_order(terms)
+        if any(map(_has_parts, terms)):
             from staticgraph.compiler.graph.size_algebra.canonical import canonical
 
-            self.key = dict(sorted(canonical(terms).items(), key=_order))
+            self.key = _in_order(canonical(terms))
         # Python has one hash for -1 and -2. Sizes of equal hashes are compared, which may be undecided.
         self._bounds: tuple[int, int] | None = None
         self._nominal: int | None = None
@@ -428,9 +428,19 @@ def made(terms: Mapping[Monomial, int]) -> AnySize:
     return kept.get((), 0)
 
 
-def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
+def _in_order(terms: Mapping[Monomial, int]) -> dict[Monomial, int]:
+    return {m: terms[m] for m in sorted(terms, key=_order)} if len(terms) > 1 else dict(terms)
+
+
+@lru_cache(1 << 12)  # sizes of the same few monomials are made again and again
+def _order(monomial: Monomial) -> tuple[int, str]:
     """Monomials of high degree first, the constant last."""
-    return -len(term[0]), "*".join(map(str, term[0]))
+    return -len(monomial), "*".join(map(str, monomial))
+
+
+@lru_cache(1 << 12)
+def _has_parts(monomial: Monomial) -> bool:
+    return any(isinstance(atom, Quotient) and atom.parts is not None for atom in monomial)
 
 
 def _text(terms: Mapping[Monomial, int]) -> str:
