@@ -19,7 +19,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.capture.guards import settle
 from staticgraph.compiler.capture.prune import Wanted, wanted_of
 from staticgraph.compiler.capture.state import Reads, RunState, feeds_of
 from staticgraph.compiler.capture.step import CaptureRequest, Needs, NeedsRows, Step, Stop
@@ -29,6 +28,7 @@ from staticgraph.compiler.graph.dtypes import bool_, int32
 from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.graph.shapes import Shape
+from staticgraph.compiler.graph.size_contexts import current_answer
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import replace
 from staticgraph.compiler.support.gc_pause import collector_paused
@@ -77,7 +77,10 @@ def _walked(
     walk = Walk(request, wanted, build, feeds, state, reads, rows, may_guess=may_guess)
     with recording(build):
         stop = walk.perform(wanted.needed) or walk.lacking(request.fetches)
-        settle()
+        if current_answer() is not None:
+            from staticgraph.compiler.capture.guards import settle  # only for open sizes
+
+            settle()
         if stop is not None:
             return stop
         if walk.guessed:
