@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -275,11 +276,12 @@ def test_a_run_that_is_stopped_keeps_what_it_measured(tmp_path, monkeypatch):
 
     monkeypatch.setattr(benchmark, "contest", measured)
     monkeypatch.setattr(benchmark.floors, "measure", lambda threads: SLOW)
-    monkeypatch.setattr(benchmark.signal, "signal", lambda *_: None)
+    before = signal.getsignal(signal.SIGINT)
     options = ["--rows", "staticgraph", "--work", "scalar,lenet", "--save", str(tmp_path / "out")]
     monkeypatch.setattr(sys, "argv", ["benchmark.py", *options])
     with pytest.raises(SystemExit, match="stopped"):
         benchmark.main()
+    assert signal.getsignal(signal.SIGINT) is before
     raw = json.loads((tmp_path / "out.json").read_text())
     assert [*raw["work"]] == ["scalar"] and raw["versions"] == {"staticgraph": "1"}
     assert "scalar graph" in (tmp_path / "out.md").read_text()

@@ -34,6 +34,7 @@ import platform
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -201,14 +202,26 @@ def save(results: dict[str, Any], prefix: Path) -> None:
         write_file(path, [text.encode()])
 
 
-def end_with_signals() -> None:
-    """Exit when interrupted, which ends the workers."""
-    for stop in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(stop, lambda *_: sys.exit("stopped"))
+@contextmanager
+def ending_with_signals() -> Iterator[None]:
+    """Exit when interrupted inside of the `with`, which ends the workers."""
+    stops = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(stop, lambda *_: sys.exit("stopped")) for stop in stops]
+    try:
+        yield
+    finally:
+        for stop, handler in zip(stops, before, strict=True):
+            signal.signal(stop, handler)
 
 
 def main() -> None:
     """The command line."""
+    with ending_with_signals():
+        run()
+
+
+def run() -> None:
+    """Run what the command line asks for."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -246,15 +259,12 @@ def main() -> None:
     if options.group == "growth":
         sys.exit(growth_group(options))
     if options.group == "sizes":
-        end_with_signals()
         sizes_group(options)
         return
     if options.group == "numerics":
-        end_with_signals()
         in_turns_group(options, numerics, numerics.installed(options.peers), list(numerics.works()))
         return
     if options.group == "nets":
-        end_with_signals()
         in_turns_group(options, nets, nets.installed(options.peers, options.device), list(nets.NETS))
         return
     available = installed(options.peers)
@@ -271,7 +281,6 @@ def main() -> None:
         parser.error("--rows, --work: none of these rows does any of this work")
     if options.avx2:
         narrow.ask()
-    end_with_signals()
     raw = options.save and options.save.with_suffix(".json")
     before = json.loads(raw.read_text()) if raw and raw.exists() else None
     for results in measured(rows, work, options):

@@ -19,6 +19,7 @@ from staticgraph.compiler.graph.sizes import (
     Quotient,
     Size,
     at_most,
+    bounds,
     evaluate,
     inner,
     made,
@@ -43,6 +44,21 @@ def linear(size: AnySize) -> tuple[str, int, int] | None:
     if len(monomial) != 1 or not isinstance(monomial[0], str):
         return None
     return monomial[0], factor, size.terms.get((), 0)
+
+
+def lesser(a: AnySize, b: AnySize) -> AnySize:
+    """Return the lesser one of two sizes.
+
+    >>> from staticgraph.compiler.graph.sizes import symbol
+    >>> evaluate(lesser(symbol("n"), symbol("m") * 2), {"n": 5, "m": 2})
+    4
+    """
+    if not isinstance(b, Size):
+        return at_most(a, b)
+    if not isinstance(a, Size):
+        return at_most(b, a)
+    most = min(bounds(a)[1], bounds(b)[1])
+    return at_most(b + 1 - positive(b - a + 1), most)  # of a difference, bounds say less
 
 
 def summed_up(size: AnySize) -> AnySize:

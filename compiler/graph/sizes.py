@@ -306,20 +306,6 @@ def at_most(size: AnySize, most: int) -> AnySize:
     return size if greatest <= most else most if least >= most else Size({(AtMost(size, most),): 1})
 
 
-def lesser(a: AnySize, b: AnySize) -> AnySize:
-    """Return the lesser one of two sizes.
-
-    >>> evaluate(lesser(symbol("n"), symbol("m") * 2), {"n": 5, "m": 2})
-    4
-    """
-    if not isinstance(b, Size):
-        return at_most(a, b)
-    if not isinstance(a, Size):
-        return at_most(b, a)
-    most = min(bounds(a)[1], bounds(b)[1])
-    return at_most(b + 1 - positive(b - a + 1), most)  # of a difference, bounds say less
-
-
 def at_least(size: AnySize, least: int) -> AnySize:
     """Return the greater one of a size and a number."""
     if not isinstance(size, Size):

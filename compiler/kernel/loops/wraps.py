@@ -19,7 +19,8 @@ Stencils with periodic boundaries are such loops.
 from __future__ import annotations
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, at_least, lesser, positive, same
+from staticgraph.compiler.graph.open_sizes import lesser
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_least, positive, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import (
     Const,

@@ -15,6 +15,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Set
 
+from staticgraph.compiler.graph.open_sizes import lesser
 from staticgraph.compiler.graph.sizes import (
     MANY,
     AnySize,
@@ -23,7 +24,6 @@ from staticgraph.compiler.graph.sizes import (
     at_most,
     bounds,
     estimate,
-    lesser,
     same,
     several,
 )

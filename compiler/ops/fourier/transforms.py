@@ -17,8 +17,9 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import COMPLEX, DType, complex64, complex128, float32, float64, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
+from staticgraph.compiler.graph.open_sizes import lesser
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
-from staticgraph.compiler.graph.sizes import lesser, positive, same
+from staticgraph.compiler.graph.sizes import positive, same
 from staticgraph.compiler.ops.fourier.lengths import (
     along,
     is_open,

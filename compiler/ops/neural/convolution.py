@@ -25,8 +25,9 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
+from staticgraph.compiler.graph.open_sizes import lesser
 from staticgraph.compiler.graph.shapes import TensorType, merge
-from staticgraph.compiler.graph.sizes import at_least, is_open, lesser
+from staticgraph.compiler.graph.sizes import at_least, is_open
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
 from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.ops.arrays.assembly import spread_apart
