@@ -30,7 +30,7 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.forks import in_child, reclaim
 from staticgraph.runtime.memory import address_of, empty, from_storage, to_storage
-from staticgraph.runtime.state.resources import MOMENT, Resources, remaining
+from staticgraph.runtime.state.resources import MOMENT, Resources, closed_meanwhile, remaining
 
 
 class _Places:
@@ -135,7 +135,7 @@ class VariableStore:
                 self._lock.acquire()
             self.state[State.HOLDERS] = depth
         if self._guard is not None and (error := self._guard()) is not None:
-            raise error
+            raise closed_meanwhile() if isinstance(error, ClosedSessionError) else error
 
     @property
     def is_guarded(self) -> bool:

@@ -78,6 +78,22 @@ def test_a_run_without_end_ends(endless: Callable[[threading.Event], Any]):
         session.run(fetched)
 
 
+def test_a_session_that_is_closed_during_a_call_of_python_cancels_the_run():
+    """Others may run during the call. The run that is cancelled did not find the session closed."""
+
+    def closing() -> np.float32:
+        closes = threading.Thread(target=session.close)
+        closes.start()
+        closes.join(SOON)
+        return np.float32(1.0)
+
+    with sg.Graph().as_default() as graph:
+        value = sg.py_func(closing, [], sg.float32)
+    session = sg.Session(graph=graph)
+    with pytest.raises(CancelledError, match="the session was closed during the run"):
+        session.run(value)
+
+
 def test_a_run_that_waits_for_another_one_sees_a_closed_session():
     with sg.Graph().as_default() as graph:
         value = sg.constant(1.0) + sg.random_uniform([])
