@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import threading
 
 import numpy as np
@@ -376,8 +377,8 @@ def test_a_session_that_is_closed_while_an_op_waits(take):
         begun.set()
         try:
             session.run(total)
-        except sg.errors.FailedPreconditionError as error:
-            made.append(error)
+        except (sg.errors.FailedPreconditionError, sg.errors.CancelledError) as error:
+            made.append(error)  # closed before, or meanwhile
 
     waiting = threading.Thread(target=run)
     waiting.start()
@@ -385,7 +386,8 @@ def test_a_session_that_is_closed_while_an_op_waits(take):
     session.close()
     source.put(np.ones(2, np.float32))
     waiting.join(60)
-    assert ["the session is closed" in str(error) for error in made] == [True]
+    (error,) = made
+    assert re.match("the session (is closed|was closed during the run)", str(error))
 
 
 def test_what_a_host_op_keeps_is_not_overwritten(sess, keep):
