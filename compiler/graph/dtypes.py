@@ -269,7 +269,7 @@ def _found(type_value: Any) -> DType | None:
             return found
     if type_value is None:
         return None  # NumPy takes it as float64
-    if type(type_value) is int:
+    if type(type_value) in (int, float):
         return _BY_NUMBER.get(type_value - REFERENCE if type_value > REFERENCE else type_value)
     if type_value is float:
         return float32
@@ -320,6 +320,11 @@ def as_strings(value: Any) -> np.ndarray:
     out = np.empty(array.shape, object)
     out.reshape(-1)[:] = [_bytes(v) for v in array.flat]
     return out
+
+
+def blank(shape: Any, dtype: np.dtype) -> np.ndarray:
+    """NumPy's zeros, and empty strings for the dtype of strings."""
+    return np.full(shape, b"", object) if dtype.kind == "O" else np.zeros(shape, dtype)
 
 
 def _bytes(value: Any) -> bytes:

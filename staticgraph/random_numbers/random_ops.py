@@ -13,9 +13,9 @@ import numpy as np
 from staticgraph.building.framework import checked, get_default_graph, get_seed, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32, int64
+from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32, int64, string
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
+from staticgraph.compiler.graph.recording.op_count import counted_as, op_count, set_op_count
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import Dimension, TensorShape
 from staticgraph.compiler.graph.static_value import static_value
@@ -135,7 +135,11 @@ def random_shuffle(value: Any, seed: int | None = None, name: str | None = None)
     <sg.Tensor 'RandomShuffle:0' shape=(3,) dtype=int32>
     """
     seeds = _seeds(seed)  # taken before `value` becomes an operation, as in TF1
-    return ops.random_shuffle(value, **seeds, name=name)
+    value = convert_to_tensor(value, name="value")
+    if value.dtype is not string:
+        return ops.random_shuffle(value, **seeds, name=name)
+    with name_scope(name, "RandomShuffle", [value]), counted_as(value.graph, 1):
+        return ops.gather(value, ops.random_shuffle(ops.range(0, ops.shape_of(value)[0], 1, int32), **seeds))
 
 
 def multinomial(

@@ -14,3 +14,8 @@ def test_a_state_of_one_batch_with_inputs_of_any(name):
     with sg.Session() as sess:
         sess.run(sg.global_variables_initializer())
         assert sess.run(outputs, {inputs: [[[1.0, 2.0]] * 3]}).shape == (1, 3, 4)
+
+
+def test_a_batch_is_a_number_or_a_shape():
+    for batch in (3, [3], (3,), sg.TensorShape([3])):
+        assert sg.nn.rnn_cell.GRUCell(4).zero_state(batch, sg.float32).shape.as_list() == [3, 4]

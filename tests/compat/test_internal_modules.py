@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph.compat.tf1 as tf
+from staticgraph.tf1.compat import contrib_modules
 from staticgraph.tf1.compat.areas import TREE
 from staticgraph.tf1.compat.namespace import MISSING
 
@@ -42,9 +43,17 @@ def test_modules():
     assert not [module for module in MODULES.split() if TREE.lookup(f"python.{module}") is MISSING]
 
 
-@pytest.mark.parametrize("module", ["initializers", "layers", "optimizers", "regularizers"])
-def test_modules_of_contrib_layers(module):
-    assert TREE.lookup(f"contrib.layers.python.layers.{module}") is not MISSING
+def test_modules_of_contrib():
+    assert all(TREE.namespace(path) for path in contrib_modules.AREAS)
+    modules = {
+        "layers.python.layers": "initializers layers optimizers regularizers",
+        "seq2seq.python.ops": "attention_wrapper basic_decoder beam_search_decoder decoder helper loss",
+    }
+    for package, names in modules.items():
+        for module in names.split():
+            assert TREE.lookup(f"contrib.{package}.{module}") is not MISSING
+    wrapper = TREE.lookup("contrib.seq2seq.python.ops.attention_wrapper")
+    assert wrapper.BahdanauAttention is tf.contrib.seq2seq.BahdanauAttention
 
 
 def test_freeze_graph(tmp_path):

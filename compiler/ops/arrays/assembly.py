@@ -57,7 +57,7 @@ def _concat_static(types: list[TensorType], values: list[Any], axis: int) -> Any
     """Vectors with unknown entries join as such; the length of each must be known."""
     if all(v is not None and not isinstance(v, tuple) for v in values):
         return np.concatenate(values, axis)
-    if any(t.rank != 1 or t.shape == (None,) for t in types):
+    if any(v is None and (t.rank != 1 or t.shape == (None,)) for t, v in zip(types, values, strict=True)):
         return None
     parts = [
         (None,) * t.static_shape[0] if v is None else tuple(v) for t, v in zip(types, values, strict=True)
@@ -107,10 +107,17 @@ def _stack_type(*values: TensorType, axis: int = 0) -> TensorType:
 
 
 def _stack_static(types: list[TensorType], values: list[Any], axis: int = 0) -> Any:
-    """A vector of numbers of which only some are known."""
-    if all(v is not None and not isinstance(v, tuple) for v in values):
+    """A vector of numbers of which only some are known.
+
+    Operands of unknown rank count as numbers: values are asked for as shapes, and a shape is a vector.
+    """
+    if any(isinstance(v, tuple) for v in values):
+        return None
+    if all(v is not None for v in values):
         return np.stack(values, axis)
-    return tuple(None if v is None else np.asarray(v).item() for v in values) if types[0].rank == 0 else None
+    if any(t.rank for t in types) or any(v is not None and np.ndim(v) for v in values):
+        return None
+    return tuple(None if v is None else np.asarray(v).item() for v in values)
 
 
 def _stack_grad(g: Any, y: Any, *values: Any, axis: int = 0) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL, DType, float32, int32, int64
+from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL, DType, blank, float32, int32, int64
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
@@ -76,13 +76,9 @@ def unset(*, dtype: DType, shape: Any) -> Any:
 _LIKE = [Sample(real(2, 3)), Sample(real()), Sample(real(0, 2))]
 
 
-def _zeros(x: np.ndarray) -> np.ndarray:
-    return np.full_like(x, b"") if x.dtype == object else np.zeros_like(x)
-
-
 @composite(
-    tf="ZerosLike", type=same_type, numpy=_zeros, dtypes=ANY, strings=True, differentiable=False,
-    samples=_LIKE,
+    tf="ZerosLike", type=same_type, numpy=lambda x: blank(x.shape, x.dtype), dtypes=ANY, strings=True,
+    differentiable=False, samples=_LIKE,
 )
 def zeros_like(x: Any) -> Any:
     """Zeros in the shape and dtype of `x`, whose elements it does not need."""

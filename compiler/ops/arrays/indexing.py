@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, DType, int32
+from staticgraph.compiler.graph.dtypes import ANY, DType, blank, int32
 from staticgraph.compiler.graph.errors import misuse, require, shown
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import METHODS, method, ops
@@ -37,7 +37,7 @@ def _pick_type(x: TensorType, index: TensorType, axis: int) -> TensorType:
 
 def _pick(x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
     n, i = x.shape[axis], int(index)
-    return np.take(x, i, axis) if -n <= i < n else np.zeros_like(x, shape=np.delete(x.shape, axis))
+    return np.take(x, i, axis) if -n <= i < n else blank(np.delete(x.shape, axis), x.dtype)
 
 
 def _in_axis(x: Any, index: Any, axis: int) -> list[Any]:
@@ -47,7 +47,7 @@ def _in_axis(x: Any, index: Any, axis: int) -> list[Any]:
 
 @composite(
     tf="Pick", type=_pick_type, numpy=_pick, requires=_in_axis, vars={"index": "I"},
-    dtypes={"T": ANY, "I": INDEX},
+    dtypes={"T": ANY, "I": INDEX}, strings=True,
     samples=[Sample(real(3, 4), Draw((), 0, 2, dtype="int32"), axis=0),
              Sample(real(2, 3, 4), Draw((), -3, -1, dtype="int64"), axis=1),
              Sample(real(5), Draw((), -5, 4, dtype="int32"), axis=-1)],

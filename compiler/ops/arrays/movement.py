@@ -312,7 +312,7 @@ def _roll_type(input: TensorType, shift: Any, axis: Any) -> TensorType:
 
 @movement(
     tf="Roll", type=_roll_type, numpy=lambda input, shift, axis: np.roll(input, shift, axis),
-    operands=("shift", "axis"), partial=("shift", "axis"), dtypes=ANY,
+    operands=("shift", "axis"), partial=("shift", "axis"), dtypes=ANY, strings=True,
     grad=lambda g, y, input, shift, axis: (ops.roll(g, shift=np.negative(shift), axis=axis),),
     grad_takes=("shift", "axis"),
     samples=[Sample(real(5), shift=2, axis=0), Sample(real(3, 4), shift=(1, -2), axis=(0, 1)),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.checks.requirements import coordinates_in
-from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, int64
+from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, blank, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, normalize_axis, shape_text
@@ -199,10 +199,10 @@ def scatter_statements(
 
 @routine(
     tf="ScatterNd", type=_scatter_nd_type, operands=("shape",), partial=("shape",), vars={"indices": "I"},
-    dtypes={"T": _ACCUMULATED, "I": INDEX}, differentiable=(1,),
+    dtypes={"T": _ACCUMULATED, "I": INDEX}, differentiable=(1,), strings=True,
     numpy=rounded_once(
         lambda indices, updates, shape: _scattered(
-            np.zeros(shape, updates.dtype), indices, updates, np.add
+            blank(shape, updates.dtype), indices, updates, np.add
         )
     ),
     grad=lambda g, y, indices, updates, shape: (None, ops.gather_nd(g, indices)), grad_takes=(),
@@ -276,6 +276,7 @@ _ONCE = [
 
 @routine(
     tf="TensorScatterUpdate", type=_tensor_scatter_type, vars={"indices": "I"}, dtypes=_TYPES, samples=_ONCE,
+    strings=True,
     numpy=lambda tensor, indices, updates: _scattered(tensor, indices, updates, lambda old, new: new),
     differentiable=(0, 2), requires=_within("tensor_scatter_update"),
     grad=lambda g, y, tensor, indices, updates: (

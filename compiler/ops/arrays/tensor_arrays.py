@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.checks.requirements import index_in
-from staticgraph.compiler.graph.dtypes import ANY, DType
+from staticgraph.compiler.graph.dtypes import ANY, DType, blank
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, common_shape, merge, operand_shape
@@ -26,7 +26,7 @@ def _array_type(dtype: DType, size: Any, element_shape: Shape | None, number: in
 
 @structural(
     tf="TensorArrayV3", type=_array_type, operands=("size",), partial=("size",), differentiable=False,
-    numpy=lambda dtype, size, element_shape, number: np.zeros(
+    numpy=lambda dtype, size, element_shape, number: blank(
         (int(size), *((0,) if element_shape is None else element_shape)), dtype.numpy
     ),
 )
@@ -54,9 +54,9 @@ def _write_type(flow: TensorType, index: TensorType, value: TensorType, number: 
 
 
 def _write(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
-    out = np.zeros((len(flow), *value.shape), flow.dtype) if _is_unshaped(flow) else flow.copy()
+    out = blank((len(flow), *value.shape), flow.dtype) if _is_unshaped(flow) else flow.copy()
     if 0 <= index < len(out):
-        out[int(index)] = value
+        out[int(index)] = value[()]  # of a string, not of an array without axes
     return out
 
 
@@ -64,7 +64,7 @@ def _at(of: str) -> Any:
     return index_in(of, "index", 1, lambda flow, index, value, number: flow.shape[0])
 
 
-_DTYPES: dict[str, Any] = {"vars": {"index": "I"}, "dtypes": {"T": ANY, "I": INDEX}}
+_DTYPES: dict[str, Any] = {"vars": {"index": "I"}, "dtypes": {"T": ANY, "I": INDEX}, "strings": True}
 
 
 @composite(
@@ -96,7 +96,7 @@ def _scatter_type(flow: TensorType, index: TensorType, value: TensorType, number
 
 
 def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
-    out = np.zeros((len(flow), *value.shape[1:]), flow.dtype) if _is_unshaped(flow) else flow.copy()
+    out = blank((len(flow), *value.shape[1:]), flow.dtype) if _is_unshaped(flow) else flow.copy()
     inside = (index >= 0) & (index < len(out))
     out[index[inside]] = value[inside]
     return out
@@ -134,12 +134,12 @@ def _grow_type(flow: TensorType, size: Any, row: Any) -> TensorType:
 
 def _grow(flow: np.ndarray, size: int, row: Any) -> np.ndarray:
     if row is not None and not len(flow):
-        return np.zeros((int(size), *row), flow.dtype)
-    return np.pad(flow, [(0, max(0, int(size) - len(flow)))] + [(0, 0)] * (flow.ndim - 1))
+        return blank((int(size), *row), flow.dtype)
+    return np.concatenate([flow, blank((max(0, int(size) - len(flow)), *flow.shape[1:]), flow.dtype)])
 
 
 @composite(
-    type=_grow_type, operands=("size", "row"), partial=("size", "row"), numpy=_grow,
+    type=_grow_type, operands=("size", "row"), partial=("size", "row"), numpy=_grow, strings=True,
     samples=[Sample(real(2, 3), size=5), Sample(real(3), size=3), Sample(real(1, 2, 2), size=4),
              Sample(real(0), size=2, row=(3,))],
 )

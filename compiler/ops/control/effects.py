@@ -65,6 +65,7 @@ def _print(
 @structural(
     tf="Print", type=lambda input, *data, **_: input, numpy=_print, effect=Effect.EFFECT, vars={"data": "*"},
     grad=lambda g, y, input, *data, **_: (g, *(None for _ in data)), grad_takes=(), grad_any_rank=True,
+    strings=True,
 )
 def print_values(
     input: Any, *data: Any, text: str = "", shown: Shown = (), first: Any = None, summarize: int = 3

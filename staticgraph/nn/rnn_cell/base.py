@@ -12,7 +12,7 @@ from staticgraph.building.framework import get_default_graph, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import counted_as, op_count
-from staticgraph.compiler.graph.shapes import as_shape
+from staticgraph.compiler.graph.shapes import TensorShape, as_shape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.layer import Layer
@@ -146,7 +146,7 @@ class OfUnits(RNNCell):
 
 
 def batch_of_zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
-    """Zeros of the shape [batch_size, *size]; `size` is a number or a shape."""
+    """Zeros of the shape [batch_size, *size]; both are numbers or shapes."""
     sizes = list(as_shape(size) or ())
     if isinstance(batch_size, Tensor):
         known = static_value(batch_size)
@@ -156,5 +156,7 @@ def batch_of_zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
             made = zeros(concat([rows, sizes], 0), dtype)
         made.set_shape([None if known is None else int(known), *sizes])
         return made
+    is_shape = isinstance(batch_size, list | tuple | TensorShape)
+    first = as_shape(batch_size) if is_shape else (int(batch_size),)
     with counted_as(get_default_graph(), 8):
-        return zeros([int(batch_size), *sizes], dtype)
+        return zeros([*(first or ()), *sizes], dtype)

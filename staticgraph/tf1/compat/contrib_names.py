@@ -1,6 +1,7 @@
 """`tf.contrib`, as far as programs use it: which of our names, and of the modules in `legacy`, it shows."""
 
 from staticgraph.formats.tf.saved_model import predictor
+from staticgraph.tf1.compat import contrib_modules
 from staticgraph.tf1.compat.contrib import columns as contrib_columns
 from staticgraph.tf1.compat.contrib import distribute as contrib_distribute
 from staticgraph.tf1.compat.contrib import hyperparameters, regularizers, tpu_estimator, vocabulary
@@ -110,7 +111,7 @@ _FRAMEWORK |= {
     **{name: f"python.util.deprecation.{name}" for name in _DEPRECATED.split()},
 }
 
-AREAS = {
+AREAS: dict[str, Area] = contrib_modules.AREAS | {
     "contrib.deprecated": Area(names={name: name for name in _SUMMARIES.split()}),
     "contrib.nn": Area((".contrib.nn",)),
     "contrib.signal": Area(("signal",)),
@@ -121,14 +122,6 @@ AREAS = {
             regularizers, separable, *_LAYER_FUNCTIONS,
         ), _LAYERS
     ),
-    "contrib.layers.python.layers": Area(areas=("contrib.layers",)),
-    **{
-        f"contrib.layers.python.layers.{name}": Area(areas=("contrib.layers",))
-        for name in (
-            "embedding_ops", "initializers", "layers", "normalization", "optimizers", "regularizers",
-            "summaries",
-        )
-    },
     "contrib.layers.python.layers.utils": Area((".contrib.layer_utils",)),
     "contrib.framework": Area(
         (
@@ -136,8 +129,6 @@ AREAS = {
             ".contrib.framework.shape_checks",
         ), _STEP | _CHECKPOINT | _FRAMEWORK
     ),
-    "contrib.framework.python.ops": Area(areas=("contrib.framework",)),
-    "contrib.framework.python.ops.variables": Area(areas=("contrib.framework",)),
     "contrib.framework.nest": Area(("nest",)),
     "contrib.slim": Area(areas=("contrib.layers", "contrib.framework")),
     "contrib.slim.learning": Area((slim_learning,)),
@@ -187,21 +178,10 @@ AREAS = {
     ),
     "contrib.distributions": Area(areas=("distributions",)),
     "contrib.distributions.bijectors": Area(("distributions.bijectors",)),
-    "contrib.distributions.python.ops.bijectors": Area(areas=("contrib.distributions.bijectors",)),
-    **{
-        f"contrib.distributions.python.ops.bijectors.{name}": Area(areas=("contrib.distributions.bijectors",))
-        for name in (
-            "affine", "affine_scalar", "chain", "exp", "gumbel", "inline", "invert", "masked_autoregressive",
-            "permute", "power_transform", "real_nvp", "sigmoid", "softmax_centered", "softplus", "softsign",
-            "square",
-        )
-    },
     "contrib.opt": Area((rules, external, wrappers)),
     "contrib.crf": Area((crf,)),
     "contrib.cudnn_rnn": Area((cudnn_cells, ".rnn.cudnn_layers")),
-    "contrib.rnn.python.ops.core_rnn_cell": Area(areas=("contrib.rnn",)),
-    "contrib.rnn.python.ops.core_rnn_cell_impl": Area(areas=("contrib.rnn",)),
-    "contrib.rnn.python.ops.rnn_cell": Area(areas=("contrib.rnn",)),
+    "contrib.rnn.python.ops.core_rnn_cell": Area((".rnn.cell_parts",), areas=("contrib.rnn",)),
     "contrib.seq2seq": Area((
         sequence_losses, decoding, decoding_helpers, attention_mechanisms, attention_wrapper,
         beam_paths, beam_search, ".rnn.monotonic_attention",

@@ -54,7 +54,7 @@ _MODULES = (
     ("ops", "metrics", "metrics"),
     ("ops", "nn", "candidate_sampling_ops ctc_ops embedding_ops gen_ctc_ops gen_nn_ops nn nn_grad nn_impl"),
     ("ops", "nn tf", "nn_ops rnn"),
-    ("ops", "nn.rnn_cell", "rnn_cell rnn_cell_impl"),
+    ("ops", "nn.rnn_cell", "rnn_cell"),
     ("ops", "random tf", "gen_random_ops random_ops stateless_random_ops"),
     ("ops", "sets", "sets sets_impl"),
     ("ops", "signal", "gen_spectral_ops spectral_ops"),
@@ -108,6 +108,7 @@ AREAS = {
     for module in modules.split()
 } | {
     "python.client.device_lib": Area((local_devices,)),
+    "python.ops.rnn_cell_impl": Area((".rnn.cell_parts",), areas=("nn.rnn_cell",)),
     "python.client.timeline": Area((timeline,)),
     "python.framework.config": Area((device_settings,)),
     "python.framework.device": Area((device_spec,)),

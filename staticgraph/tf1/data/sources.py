@@ -114,14 +114,15 @@ class Numbers(Node):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Generated(Node):
-    """Elements that a Python function yields if it is called with the values of `arguments`."""
+    """Elements that a Python function yields, which is called with the values of `arguments`."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
 
     def iterate(self, run: Run) -> Iterator[Element]:
         parts = leaves(self.structure)
-        items = iter(self._guarded(lambda: iter(self.function(*(run.value(a) for a in self.arguments)))))
+        given = [run.value(a)[()] for a in self.arguments]  # NumPy numbers, and bytes, for what has no axes
+        items = iter(self._guarded(lambda: iter(self.function(*given))))
         while True:
             item = self._guarded(lambda: next(items, _END))
             if item is _END:

@@ -48,6 +48,17 @@ def lengths(tf):
     return tf.data.Dataset.from_generator(counted, (tf.int32, tf.float32), ([], [None]))
 
 
+def arguments(tf):
+    """Which arguments of a generator are bytes, which NumPy numbers and which arrays."""
+    kinds = (bytes, np.generic, np.ndarray)
+
+    def produce(*given):
+        yield [[isinstance(each, kind) for kind in kinds] for each in given]
+
+    given = ("a", 1, 2.5, ["x", "y"], [1, 2], True)
+    return tf.data.Dataset.from_generator(produce, tf.bool, args=given)
+
+
 def ds(tf):
     return tf.data.Dataset
 
@@ -67,6 +78,7 @@ SOURCES = [
     elements("range from", lambda tf: ds(tf).range(2, 5), 3),
     elements("range by", lambda tf: ds(tf).range(9, 0, -3), 3),
     elements("from_generator", lengths, 6),
+    elements("from_generator with arguments of all kinds", arguments, 1),
     elements("from_generator with arguments",
              lambda tf: ds(tf).from_generator(lambda n: range(n), tf.int64, [], args=[tf.constant(3)]), 3),
     elements("from_generator of a dict",
@@ -302,6 +314,5 @@ MIXED = [
     error("mixed types",
           lambda tf: more(tf).choose_from_datasets([ds(tf).range(2), words(tf)], ds(tf).range(2))),
 ]
-
 
 CASES = [SOURCES, ORDER, BATCHES, FUNCTIONS, MIXED, ERRORS, answer("names of elements", named)]

@@ -52,5 +52,8 @@ CASES = [
     answer("numbers", lambda tf: [getattr(tf, n).as_datatype_enum for n in NAMES]),
     answer("types of numbers", lambda tf: [tf.as_dtype(getattr(tf, n).as_datatype_enum).name for n in NAMES]
            + [tf.as_dtype(103).base_dtype.name, tf.float32 == 1, tf.int32 == 1, tf.as_dtype(19) == tf.half]),
+    answer("types of numbers that are floats", lambda tf: [tf.as_dtype(n).name for n in (1.0, 2.0, 14.0)]),
+    error("type of a fraction", lambda tf: tf.as_dtype(1.5)),
+    error("type of zero", lambda tf: tf.as_dtype(0.0)),
     answer("quantized", lambda tf: [getattr(tf, n).is_quantized for n in NAMES]),
 ]

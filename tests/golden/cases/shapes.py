@@ -135,8 +135,39 @@ def sums(tf):
             4 % size, 20 % size]
     return [str(each) for each in made]
 
+# Shapes with a number `n` whose rank is not declared: `n = tf.placeholder(tf.int32)`.
+NUMBERS = {
+    "reshape": lambda tf, x, n: tf.reshape(x, [n, 3, 6]),
+    "reshape with an open size": lambda tf, x, n: tf.reshape(x, [n * 2, -1, 6]),
+    "reshape by a stack": lambda tf, x, n: tf.reshape(x, tf.stack([n, 3])),
+    "reshape by nothing else": lambda tf, x, n: tf.reshape(x, [n, n]),
+    "reshape by lists that are joined": lambda tf, x, n: tf.reshape(x, tf.concat([[n], [3]], 0)),
+    "zeros": lambda tf, x, n: tf.zeros([n, 3]),
+    "fill": lambda tf, x, n: tf.fill([n, 3], 1.0),
+    "tile": lambda tf, x, n: tf.tile(tf.ones([1, 3]), [n, 1]),
+    "random_uniform": lambda tf, x, n: tf.random_uniform([n, 3]),
+    "truncated_normal": lambda tf, x, n: tf.truncated_normal([n, 3]),
+    "broadcast_to": lambda tf, x, n: tf.broadcast_to(1.0, [n, 3]),
+    "scatter_nd": lambda tf, x, n: tf.scatter_nd([[1]], tf.ones([1, 3]), [n, 3]),
+    "slice": lambda tf, x, n: tf.slice(tf.ones([9, 4]), [0, 0], [n, 2]),
+    "a slice of rows": lambda tf, x, n: tf.ones([9, 4])[:n],
+    "conv2d_transpose": lambda tf, x, n: tf.nn.conv2d_transpose(
+        tf.ones([2, 4, 4, 3]), tf.ones([2, 2, 5, 3]), [n, 8, 8, 5], [1, 2, 2, 1]
+    ),
+    "dense": lambda tf, x, n: tf.layers.dense(tf.reshape(x, [n, 3]), 4),
+    "dynamic_rnn": lambda tf, x, n: tf.nn.dynamic_rnn(
+        tf.nn.rnn_cell.GRUCell(5), tf.reshape(x, [n, 4, 3]), dtype=tf.float32
+    )[0],
+}
+
+
+def of_numbers(build):
+    """The shape of a function of two placeholders of unknown rank."""
+    return lambda tf: build(tf, tf.placeholder(tf.float32), tf.placeholder(tf.int32))
+
 
 CASES = [
+    [shape("%s of a number" % name, of_numbers(build)) for name, build in NUMBERS.items()],
     [shape(name, known(build, *dims)) for name, (build, *dims) in TABLE.items()],
     shape("constants",
           lambda tf: [tf.constant(1), tf.zeros([2, 3]), tf.range(5), tf.range(0, 10, 3),

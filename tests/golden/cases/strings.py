@@ -249,7 +249,59 @@ def formats():
     yield error("format without tensors", lambda tf: tf.strings.format("{}", []))
 
 
+# Strings in a vector `v` and a matrix `m` are moved as numbers are; `n` is a number that is fed.
+MOVED = {
+    "an element": lambda tf, v, m, n: v[n],
+    "a row": lambda tf, v, m, n: m[n],
+    "a column": lambda tf, v, m, n: m[..., n],
+    "an element of a column": lambda tf, v, m, n: m[:, 1][n],
+    "roll": lambda tf, v, m, n: tf.roll(v, 1, 0),
+    "random_shuffle": lambda tf, v, m, n: tf.random_shuffle(v, seed=3),
+    "random_shuffle of rows": lambda tf, v, m, n: tf.random_shuffle(m, seed=3),
+    "scatter_nd": lambda tf, v, m, n: tf.scatter_nd([[1], [3], [3]], v[:3], [5]),
+    "tensor_scatter_update": lambda tf, v, m, n: tf.tensor_scatter_update(v, [[1]], ["z"]),
+    "rows of an array": lambda tf, v, m, n: (
+        tf.TensorArray(tf.string, 2).write(0, v[0]).write(1, v[n]).stack()
+    ),
+    "a row of an array": lambda tf, v, m, n: tf.TensorArray(tf.string, 2).unstack(m).read(n),
+    "an array that grows": lambda tf, v, m, n: (
+        tf.TensorArray(tf.string, 0, dynamic_size=True).write(0, v[0]).write(n, v[1]).stack()
+    ),
+    "map_fn": lambda tf, v, m, n: tf.map_fn(lambda each: tf.strings.join([each, "!"]), v),
+    "map_fn of numbers": lambda tf, v, m, n: (
+        tf.map_fn(tf.strings.as_string, tf.range(n + 2), dtype=tf.string)
+    ),
+    "scan": lambda tf, v, m, n: tf.scan(lambda a, b: tf.strings.join([a, b]), v),
+    "while_loop": lambda tf, v, m, n: tf.while_loop(
+        lambda i, x: i < n, lambda i, x: (i + 1, tf.strings.join([x, "."])), [0, v]
+    )[1],
+    "Print": lambda tf, v, m, n: tf.Print(v, []),
+    "what waits for a placeholder": lambda tf, v, m, n: tf.tuple([v])[0],
+}
+
+
+def moved(build, known):
+    """The shape and the value of a function of strings, which are constants or fed."""
+
+    def outcome(tf):
+        n = tf.placeholder(tf.int32, [])
+        v = tf.constant(WORDS[:4]) if known else tf.placeholder(tf.string, [None])
+        m = tf.constant(GRID) if known else tf.placeholder(tf.string, [None, None])
+        made = build(tf, v, m, n)
+        with tf.Session() as sess:
+            fed = {n: 1} if known else {n: 1, v: WORDS[:4], m: GRID}
+            value = np.asarray(sess.run(made, fed))
+        return [list(value.shape), plain(value.tolist())]
+
+    return outcome
+
+
 CASES = [
+    [
+        answer("%s of %s strings" % (name, kind), moved(build, kind == "known"))
+        for name, build in MOVED.items()
+        for kind in ("known", "fed")
+    ],
     list(as_strings()),
     gives("as_string, zeros before what is not finite",
           lambda tf: tf.strings.as_string(NOT_FINITE, width=3, fill="0")),
