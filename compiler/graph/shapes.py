@@ -48,6 +48,8 @@ class TensorType:
             return False
         if self.shape is None or other.shape is None:
             return self.shape is other.shape
+        if len(self.shape) == len(other.shape) and all(map(operator.is_, self.shape, other.shape)):
+            return True
         return proven(operator.eq, self.shape, other.shape)
 
     def __hash__(self) -> int:
