@@ -411,7 +411,12 @@ def is_open(shape: Any) -> bool:
 
 def has_sizes(value: Any) -> bool:
     """Return True if an attribute of an op is an open size, or a list or tuple with one in it."""
-    return isinstance(value, Size) or (isinstance(value, (list, tuple)) and any(map(has_sizes, value)))
+    if isinstance(value, (list, tuple)):
+        return not _NUMBERS.issuperset(map(type, value)) and any(map(has_sizes, value))
+    return isinstance(value, Size)
+
+
+_NUMBERS = frozenset({int, float, bool, str, type(None)})
 
 
 def terms_of(size: AnySize) -> Mapping[Monomial, int]:
