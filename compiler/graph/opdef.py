@@ -166,7 +166,10 @@ class OpDef:
 
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The values of all parameters by name, in order of declaration."""
-        if len(args) > len(self.params):
+        names = _names(self)
+        if not kwargs and len(args) == len(names):
+            return dict(zip(names, args, strict=True))
+        if len(args) > len(names):
             raise misuse(
                 TypeError,
                 f"{self.name} takes {len(self.params)} arguments and a name, {len(args)} were given",
@@ -224,6 +227,12 @@ class OpDef:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+
+@cache
+def _names(op: OpDef) -> tuple[str, ...]:
+    """The names of the parameters of `op`."""
+    return tuple([param.name for param in op.params])
 
 
 OPS: LazyTable[OpDef] = LazyTable()
