@@ -18,6 +18,7 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
 from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open, product, proven
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 
 Shape = tuple[int | None, ...]
 MOST_PARTS = 1 << 16  # results of one operation
@@ -444,8 +445,9 @@ class TensorShape:
             raise misuse(ValueError, f"shape {self} must have rank at most {rank}")
         return self
 
-    def as_proto(self) -> str:
-        return str(self)
+    def as_proto(self) -> Any:
+        """The shape as TensorFlow's message, a `TensorShapeProto`."""
+        return EXTENSIONS["shape_proto"](self.shape)
 
     def __len__(self) -> int:
         if self.shape is None:
