@@ -76,7 +76,7 @@ class TensorType:
         """Number of elements of a static shape."""
         shape = self.shape
         assert shape is not None and None not in shape, self
-        return product(shape)  # type: ignore[arg-type]
+        return product(shape)
 
     def at(self, values: Mapping[str, int]) -> TensorType:
         """The type for values of the open sizes in a shape that is known otherwise."""
