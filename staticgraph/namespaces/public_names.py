@@ -117,6 +117,7 @@ NAMES = {
         "sparse_transpose SparseTensor SparseTensorValue"
     ),
     "staticgraph.state.counting": "count_up_to",
+    "staticgraph.state.creators": "variable_creator_scope",
     "staticgraph.state.initializers": (
         "constant_initializer=Constant glorot_normal_initializer=GlorotNormal "
         "glorot_uniform_initializer=GlorotUniform ones_initializer=Ones orthogonal_initializer=Orthogonal "

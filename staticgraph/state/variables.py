@@ -121,11 +121,16 @@ class Variable(_Base):
     SaveSliceInfo = _SaveSliceInfo
     _save_slice_info: _SaveSliceInfo | None = None  # if it is a part of a larger variable
 
-    def __new__(cls, *_: Any, **__: Any) -> Any:
-        """Return a new variable, or the one that another replica of the model has made in its place."""
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a new variable, one that a creator made, or that of another replica of the model."""
         replica = replicas.present()
-        twin = None if replica is None else replica.twin()
-        return super().__new__(cls) if twin is None else twin
+        if replica is not None and (twin := replica.twin()) is not None:
+            return twin
+        if not get_default_graph().attached.get("variable creators"):
+            return super().__new__(cls)
+        from staticgraph.state.creators import create  # few programs have creators
+
+        return create(cls, args, kwargs)
 
     def __init__(
         self,
@@ -145,7 +150,7 @@ class Variable(_Base):
         aggregation: VariableAggregation = VariableAggregation.NONE,
         shape: Any = None,
     ) -> None:
-        if hasattr(self, "_handle"):  # of another replica
+        if hasattr(self, "_handle"):  # made by a creator, or by another replica
             return
         self._synchronization, self._aggregation = synchronization, aggregation
         if variable_def is not None:
