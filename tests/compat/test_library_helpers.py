@@ -239,7 +239,7 @@ def test_a_collection_of_messages(monkeypatch):
 
 
 def test_values_of_a_checkpoint_in_a_run(tmp_path):
-    v = tf.Variable(np.arange(12.0, dtype=np.float32).reshape(4, 3), name="v")
+    tf.Variable(np.arange(12.0, dtype=np.float32).reshape(4, 3), name="v")
     tf.Variable(2.5, name="n")
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())
