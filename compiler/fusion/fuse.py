@@ -64,10 +64,8 @@ def fuse(function: Function, without: Container[str] = ()) -> Fusion:
     if "join" in without:
         return fusion
     joined = fusion
-    if len(groups) > 1:
-        from staticgraph.compiler.fusion.horizontal_fusion import (
-            join,  # one kernel has nothing to be joined with
-        )
+    if len(groups) > 1 or any(group.summed for group in groups):  # else there is nothing to be joined
+        from staticgraph.compiler.fusion.horizontal_fusion import join
 
         joined = replace(fusion, groups=tuple(join(groups, demands, frozenset(function.results))))
     stages.report("join", fusion, joined)
