@@ -68,9 +68,9 @@ def real(*shape: int, low: float = -2.0, high: float = 2.0) -> Draw:
     return Draw(shape, low, high)
 
 
-def fixed(values: np.ndarray) -> Draw:
+def fixed(values: np.ndarray, dtype: str = "") -> Draw:
     """Always these values."""
-    return Draw(values.shape, fixed=tuple(values.ravel().tolist()))
+    return Draw(values.shape, dtype=dtype, fixed=tuple(values.ravel().tolist()))
 
 
 def distinct(*shape: int, low: float = -2.0, high: float = 2.0) -> Draw:
