@@ -16,7 +16,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
-from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open, proven
+from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open, product, proven
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.lazy_names import EXTENSIONS
 
@@ -49,6 +49,8 @@ class TensorType:
             return False
         if self.shape is None or other.shape is None:
             return self.shape is other.shape
+        if len(self.shape) == len(other.shape) and all(map(operator.is_, self.shape, other.shape)):
+            return True
         return proven(operator.eq, self.shape, other.shape)
 
     def __hash__(self) -> int:
@@ -74,7 +76,7 @@ class TensorType:
         """Number of elements of a static shape."""
         shape = self.shape
         assert shape is not None and None not in shape, self
-        return math.prod(shape)  # type: ignore[arg-type]
+        return product(shape)
 
     def at(self, values: Mapping[str, int]) -> TensorType:
         """The type for values of the open sizes in a shape that is known otherwise."""
