@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.fetches import CONVERSIONS
-from staticgraph.runtime.memory import empty
+from staticgraph.runtime.state.memory import empty
 
 
 def feed_tensors(graph: Graph, feed_dict: Mapping[Any, Any] | None) -> dict[Tensor, Any]:
@@ -188,7 +188,7 @@ def _check_shape(tensor: Tensor, array: np.ndarray, value: Any) -> None:
     raise _refuse(tensor, value, f"has shape {list(array.shape)}", cure)
 
 
-def _refuse(tensor: Tensor, value: Any, why: str, cure: str | None = None) -> FeedError:
+def _refuse(tensor: Tensor, value: Any, why: str, cure: str | None) -> FeedError:
     size = getattr(value, "size", None) or (len(value) if isinstance(value, list | tuple) else 1)
     text = f": {value!r}" if size <= 4 else ""
     return FeedError(

@@ -116,8 +116,6 @@ def _initial(
     """Return the initial value for a Variable, and the dtype to convert it to."""
     if initializer is None:
         assert dtype is not None
-        if not (dtype.is_floating or dtype.is_integer or dtype.is_bool or dtype.is_complex):
-            raise misuse(ValueError, f"variable {name} of dtype {dtype} needs an initializer")
         initializer = GlorotUniform() if dtype.is_floating else Zeros()
     if not callable(initializer):
         if shape.ndims is not None:

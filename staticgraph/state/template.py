@@ -49,6 +49,16 @@ class Template:
     var_scope = variable_scope  # the older name
 
     @property
+    def name(self) -> str:
+        """The name that was given to the template."""
+        return self._name
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The function that is called in the scope."""
+        return self._function
+
+    @property
     def variable_scope_name(self) -> str | None:
         """The prefix of the names of the variables, with its slash."""
         return None if self._scope is None else f"{self._scope.name}/"
@@ -65,8 +75,20 @@ class Template:
     def trainable_variables(self) -> list[Any]:
         return self._collected(GraphKeys.TRAINABLE_VARIABLES)
 
-    variables = weights = global_variables
+    @property
+    def variables(self) -> list[Any]:
+        """The global variables, then the local ones."""
+        return self.global_variables + self.local_variables
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """The global variables that optimizers leave alone."""
+        trainable = {id(variable) for variable in self.trainable_variables}
+        return [variable for variable in self.global_variables if id(variable) not in trainable]
+
+    weights = variables
     trainable_weights = trainable_variables
+    non_trainable_weights = non_trainable_variables
 
     def _collected(self, key: str) -> list[Any]:
         return [] if self._scope is None else get_collection(key, f"{self._scope.name}/")

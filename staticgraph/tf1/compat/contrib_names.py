@@ -70,6 +70,7 @@ _KERAS = """
     initializers layers losses metrics models optimizers preprocessing regularizers utils
 """
 
+_TESTS = "python.framework.test_util"
 _SUMMARIES = "audio_summary histogram_summary image_summary merge_all_summaries merge_summary scalar_summary"
 _STATELESS = {
     "stateless_multinomial": "random.stateless_multinomial",
@@ -183,12 +184,16 @@ AREAS = {
     ),
     "contrib.integrate": Area((".contrib.integrate",)),
     "contrib.mixed_precision": Area((".contrib.optimizers.loss_scaling",)),
+    "contrib.eager": Area(names={  # the decorators of tests, which run in a graph alone
+        "run_all_tests_in_graph_and_eager_modes": f"{_TESTS}.run_all_in_graph_and_eager_modes",
+        "run_test_in_graph_and_eager_modes": f"{_TESTS}.run_in_graph_and_eager_modes",
+    }),
     "contrib.staging": Area((".contrib.staging",)),
     "contrib.resampler": Area((".contrib.images.sampling",)),
     "contrib.sparsemax": Area((".contrib.sparsemax",)),
     "contrib.rnn": Area((
         recurrent_cells, recurrent_wrappers, fused_cells, independent_cells, gated_in_time,
-        convolutional_cells,
+        convolutional_cells, ".rnn.group_lstm",
     ), areas=("nn.rnn_cell",), names={
         "static_rnn": "nn.static_rnn",
         "static_bidirectional_rnn": "nn.static_bidirectional_rnn",
