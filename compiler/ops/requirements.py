@@ -240,11 +240,13 @@ def rows_ascend(x: Any, *, of: str, operand: str) -> Any:
 
     `x` is the `operand` of the op `of`, which requires it.
     """
-    if x.shape[0] < 2:
+    if not isinstance(x.shape[0], Size) and x.shape[0] < 2:
         return x.recorder.constant(True, bool_)
     above = x.recorder.constant(False, bool_)
+    # The least number stands before the first row, so that the number of rows need not be asked for.
+    shifted = ops.pad_v2(x, int(x.dtype.min), paddings=((1, 0), (0, 0)))[:-1]
     for column in reversed(range(x.shape[1])):
-        before, after = x[:-1, column], x[1:, column]
+        before, after = shifted[:, column], x[:, column]
         above = ops.logical_or(ops.greater(after, before), ops.logical_and(ops.equal(after, before), above))
     return ops.reduce_all(above)
 
