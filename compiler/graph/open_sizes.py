@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from staticgraph.compiler.graph.shapes import product
 from staticgraph.compiler.graph.sizes import (
     AnySize,
     AtLeastOne,
@@ -24,7 +25,6 @@ from staticgraph.compiler.graph.sizes import (
     inner,
     made,
     positive,
-    product,
     terms_of,
 )
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
-from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open, product, proven
+from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open, proven
 from staticgraph.compiler.support.dataclass import dataclass
 
 Shape = tuple[int | None, ...]
@@ -48,9 +48,8 @@ class TensorType:
             return False
         if self.shape is None or other.shape is None:
             return self.shape is other.shape
-        if len(self.shape) == len(other.shape) and all(map(operator.is_, self.shape, other.shape)):
-            return True
-        return proven(operator.eq, self.shape, other.shape)
+        alike = len(self.shape) == len(other.shape) and all(map(operator.is_, self.shape, other.shape))
+        return alike or proven(operator.eq, self.shape, other.shape)
 
     def __hash__(self) -> int:
         return hash((self.dtype.name, self.shape))
@@ -75,7 +74,7 @@ class TensorType:
         """Number of elements of a static shape."""
         shape = self.shape
         assert shape is not None and None not in shape, self
-        return product(shape)  # type: ignore[arg-type]
+        return product(shape)
 
     def at(self, values: Mapping[str, int]) -> TensorType:
         """The type for values of the open sizes in a shape that is known otherwise."""
@@ -85,6 +84,16 @@ class TensorType:
 
     def __str__(self) -> str:
         return f"{self.dtype.name}{shape_text(self.shape)}"
+
+
+def product(shape: Sequence[AnySize]) -> AnySize:
+    """Return the number of elements of a shape: the numbers in it are multiplied first."""
+    if Size not in map(type, shape):
+        return math.prod(shape)
+    known, left = 1, list[Any]()
+    for n in shape:
+        known, left = (known, [*left, n]) if isinstance(n, Size) else (known * n, left)
+    return math.prod(left[1:], start=left[0]) * known
 
 
 def shape_text(shape: Shape | None) -> str:

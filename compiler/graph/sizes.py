@@ -25,14 +25,12 @@ MOST = (1 << 31) - 1  # the greatest value of a symbol
 OPEN_TEXT = "open<"  # how the text of a size begins: generated code that holds it takes it for a number
 NOMINAL = 64  # the value of a symbol in estimates, which must not depend on the sizes that come first
 MANY = 1024  # its value in estimates of work that several threads may share
+_NUMBERS = frozenset({int, float, bool, str, type(None)})  # types of attributes
 _DOUBLED = 15  # how often it is doubled in the estimate of what would be zero or negative
 
 
 class _NoSymbol(tuple[str]):
-    """A factor of monomials that is no symbol, known by its text.
-
-    It is a tuple of the text alone: C code hashes and compares tuples, and it does so all the time.
-    """
+    """A factor of monomials that is no symbol: a tuple of its text, since C hashes and compares tuples."""
 
     def __str__(self) -> str:
         return self[0]
@@ -391,19 +389,6 @@ def proven(compare: Callable[[Any, Any], bool], a: AnySize, b: AnySize) -> bool:
         return False
 
 
-def product(shape: Sequence[AnySize]) -> AnySize:
-    """Return the number of elements of a shape: the numbers in it are multiplied first."""
-    if Size not in map(type, shape):
-        return math.prod(shape)
-    known, left = 1, None
-    for n in shape:
-        if not isinstance(n, Size):
-            known *= n
-        else:
-            left = n if left is None else left * n
-    return left * known
-
-
 def is_open(shape: Any) -> bool:
     """Return True if a size of a shape is open."""
     return Size in map(type, shape)  # in C: it is asked for every node
@@ -414,9 +399,6 @@ def has_sizes(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return not _NUMBERS.issuperset(map(type, value)) and any(map(has_sizes, value))
     return isinstance(value, Size)
-
-
-_NUMBERS = frozenset({int, float, bool, str, type(None)})
 
 
 def terms_of(size: AnySize) -> Mapping[Monomial, int]:
