@@ -102,10 +102,21 @@ class OpDef:
     # elementwise, if `reference` takes machine numbers alone: (*numbers, **attrs) -> number, for whole
     # numbers of which some are open sizes. Raises TypeError if the result is no size.
     of_sizes: Callable[..., Any] | None = None
+    # of integers: (result, *intervals of the inputs that are integers) -> the least and the greatest that an
+    # element may be, each perhaps beyond what the dtype holds; None if nothing is known
+    interval: Callable[..., tuple[float, float] | None] | None = None
+    elements_of: tuple[int, ...] | None = None  # an element is one of an input at these positions; (): of any
+    alias: int | None = (
+        None  # structural: the input whose value it has, where no derivative is taken any more
+    )
+    cheap: bool = False  # elementwise: sooner done again than its result is kept
     element: Callable[..., Any] | None = None  # (at, *views, **attrs) -> scalar expression
     body: Callable[..., Any] | None = None  # elementwise: the formula over scalars; reduction: the combiner
     pieces: Callable[..., Any] | None = None  # assembly: (*views, **attrs) -> pieces
     statements: Callable[..., Any] | None = None  # routine: (outs, *views, **attrs) -> kernel statements
+    # routine: totals grow in the memory of the result. In 16 bits each step would round them, and a total
+    # stops growing at some hundred times its items: of such numbers, it is computed in float32.
+    totals_in_float32: bool = False
     long: Callable[..., bool] | None = None  # routine: (*types) -> if too few threads of a GPU could do it
     # How many of the first input's last axes a compiled form must know: if one is open, NumPy does the op.
     closed: int = 0
@@ -125,12 +136,14 @@ class OpDef:
     # The positions of inputs by which a derivative exists that is not known here, True for all of them.
     no_gradient_known: bool | tuple[int, ...] = ()
     dtypes: dict[str, frozenset[DType]] = field(default_factory=dict)  # allowed dtypes by letter
+    # The op that finds the operand `num_segments` in the last input, if it is left out: data decide a size.
+    counted: str | None = None
     decides_by: int | None = None  # the input whose numbers decide about the result, which has none of them
     effect: Effect = Effect.PURE
     variables: int = 1  # WRITE: how many it changes; there is a result for each, and a graph has the first
-    # random: (types, shape of the first result, **attrs) -> how far a run advances the counter, if that is
-    # not the usual number of blocks for each number of the result
+    # random: (types, shape of the first result, **attrs) -> steps by which a run advances the counter
     advance: Callable[..., int] | None = None
+    internal: bool = False  # made while a graph is captured, and never a part of a user's graph
     # host, of numbers: (*values, **attrs) -> values with room for the most elements that there may be, and
     # their number. Compiled code computes these, and `cut` makes the results: (*arrays, **attrs) -> arrays.
     padded: Callable[..., Any] | None = None

@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.sizes import (
     inner,
     made,
     positive,
+    product,
     terms_of,
 )
 
@@ -106,7 +107,7 @@ def replaced(size: AnySize, by: Mapping[str, AnySize], known: dict[Atom, AnySize
     for atom in [atom for monomial in size.terms for atom in monomial]:
         if atom not in known:
             known[atom] = _replaced(atom, by, known)
-    return total([math.prod(map(known.__getitem__, m), start=f) for m, f in size.terms.items()])
+    return total([product([f, *map(known.__getitem__, m)]) for m, f in size.terms.items()])
 
 
 def _replaced(atom: Atom, by: Mapping[str, AnySize], known: dict[Atom, AnySize]) -> AnySize:

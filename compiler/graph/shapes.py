@@ -16,8 +16,9 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
-from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open, proven
+from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open, product, proven
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 
 Shape = tuple[int | None, ...]
 MOST_PARTS = 1 << 16  # results of one operation
@@ -48,8 +49,9 @@ class TensorType:
             return False
         if self.shape is None or other.shape is None:
             return self.shape is other.shape
-        alike = len(self.shape) == len(other.shape) and all(map(operator.is_, self.shape, other.shape))
-        return alike or proven(operator.eq, self.shape, other.shape)
+        if len(self.shape) == len(other.shape) and all(map(operator.is_, self.shape, other.shape)):
+            return True
+        return proven(operator.eq, self.shape, other.shape)
 
     def __hash__(self) -> int:
         return hash((self.dtype.name, self.shape))
@@ -84,16 +86,6 @@ class TensorType:
 
     def __str__(self) -> str:
         return f"{self.dtype.name}{shape_text(self.shape)}"
-
-
-def product(shape: Sequence[AnySize]) -> AnySize:
-    """Return the number of elements of a shape: the numbers in it are multiplied first."""
-    if Size not in map(type, shape):
-        return math.prod(shape)
-    known, left = 1, list[Any]()
-    for n in shape:
-        known, left = (known, [*left, n]) if isinstance(n, Size) else (known * n, left)
-    return math.prod(left[1:], start=left[0]) * known
 
 
 def shape_text(shape: Shape | None) -> str:
@@ -236,6 +228,8 @@ def _size(value: Any) -> int | None:
         return value.value
     if value is None:
         return None
+    if isinstance(value, float | np.floating) and value.is_integer():  # a quotient, as `n / 2` is one
+        value = int(value)
     try:
         size = value.__index__()
     except (AttributeError, TypeError):  # a class has the method too, and an array of several numbers
@@ -453,8 +447,9 @@ class TensorShape:
             raise misuse(ValueError, f"shape {self} must have rank at most {rank}")
         return self
 
-    def as_proto(self) -> str:
-        return str(self)
+    def as_proto(self) -> Any:
+        """The shape as TensorFlow's message, a `TensorShapeProto`."""
+        return EXTENSIONS["shape_proto"](self.shape)
 
     def __len__(self) -> int:
         if self.shape is None:

@@ -12,8 +12,7 @@ from enum import Enum
 from typing import TypeVar
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.shapes import product
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import AnySize, Size, product
 from staticgraph.compiler.kernel.expr import Expr, Index, Local, Scalar
 from staticgraph.compiler.machine import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass, replace

@@ -10,30 +10,17 @@ A run in which an index is out of range is refused, so that the value of `gather
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.shapes import normalize_axes
 from staticgraph.compiler.graph.sizes import bounds, proven, same
-from staticgraph.compiler.passes.trip_count import conjuncts, plain, step_of
+from staticgraph.compiler.passes.trip_count import conjuncts, step_of
 
 Interval = tuple[float, float]  # the least and the greatest
 
-# Ops whose elements are elements of some of their inputs, by the positions of these; None: of all.
-# fmt: off
-_MOVES: dict[str, tuple[int, ...] | None] = {
-    "broadcast_to": (0,), "concat": None, "expand_dims": (0,), "fill": (0,), "gather": (0,),
-    "gather_nd": (0,), "identity": (0,), "pick": (0,), "read_variable": (0,),
-    "reduce_max": (0,), "reduce_min": (0,), "reshape": (0,), "reverse": (0,), "reverse_sequence": (0,),
-    "select": (1, 2), "select_rows": (1, 2), "slice": (0,), "split": (0,), "split_v": (0,), "squeeze": (0,),
-    "stack": None, "stop_gradient": (0,), "strided_slice": (0,), "tile": (0,), "transpose": (0,),
-    "unstack": (0,), "watch": (0,),
-}
-# fmt: on
-_EXTREMES = ("reduce_max", "reduce_min")  # of no elements they are the least and the greatest number there is
-# Ops that give positions along an axis of their first input, by the number of the output that does.
-_POSITIONS = {"argmax": 0, "argmin": 0, "top_k": 1}
 _TRIES = 3  # how often what a loop carries is guessed
 _ENDLESS = 1 << 50  # iterations: no loop does as many in a week
 
@@ -68,44 +55,17 @@ class Intervals:
 
     def _computed(self, value: Value) -> Interval | None:
         """Return what the op of a value tells, perhaps beyond what the dtype holds; None if nothing."""
-        node = value.node
-        name = node.op.name
-        given = [self.known[v] for v in _read(value)]
+        node, op = value.node, value.node.op
         if (array := value.constant) is not None:
             return (int(array.min()), int(array.max())) if array.size else (0, 0)
-        if name in _POSITIONS and value.index == _POSITIONS[name]:
-            shape = node.inputs[0].shape
-            axis = node.attrs.get("axis", -1)
-            return 0, max(bounds(shape[axis or 0] if name != "top_k" else shape[-1])[1], 1) - 1
-        match name, given:
-            case "minimum", [a, b]:
-                return min(a[0], b[0]), min(a[1], b[1])
-            case "maximum", [a, b]:
-                return max(a[0], b[0]), max(a[1], b[1])
-            case "add", [a, b]:
-                return a[0] + b[0], a[1] + b[1]
-            case "subtract", [a, b]:
-                return a[0] - b[1], a[1] - b[0]
-            case "multiply", [a, b]:
-                ends = [x * y for x in a for y in b]
-                return min(ends), max(ends)
-            case "floormod", [_, b] if b[0] > 0:
-                return 0, b[1] - 1
-            case "floor_div", [a, b] if b[0] > 0:
-                ends = [x // y for x in a for y in b]
-                return min(ends), max(ends)
-            case "cast", [a]:
-                return a
-            case "range", _:
-                start, limit = node.attrs["start"], node.attrs["limit"]
-                return min(start, limit), max(start, limit)
-            case "multinomial" | "stateless_multinomial", _:
-                return 0, next(v for v in node.inputs if v.dtype.is_floating).shape[-1] - 1
-            case "branch", _:
-                return self._of_branch(value)
-        if name in _MOVES and given and not any(same(v.size, 0) for v in node.inputs):
-            return None if name in _EXTREMES and _may_be_of_none(node) else _union(given)
-        return None
+        if op.name == "branch":
+            return self._of_branch(value)
+        given = [self.known[v] for v in _read(value)]
+        if op.interval is not None:
+            return op.interval(value, *given)
+        if not given or any(same(v.size, 0) for v in node.inputs):
+            return None
+        return None if op.kind is Kind.REDUCTION and _may_be_of_none(node) else _union(given)
 
     def _of_branch(self, value: Value) -> Interval:
         node = value.node
@@ -141,11 +101,13 @@ class Intervals:
 
 def _read(value: Value) -> list[Value]:
     """Return the inputs whose intervals tell that of a value."""
-    node = value.node
-    if node.op.name in ("loop", "branch", "parameter", "constant"):
-        return []
-    positions = _MOVES.get(node.op.name)
-    inputs = node.inputs if positions is None else [node.inputs[i] for i in positions]
+    node, op = value.node, value.node.op
+    if op.interval is not None or op.elements_of == ():
+        inputs: Sequence[Value] = node.inputs
+    elif op.alias is not None:
+        inputs = [node.inputs[op.alias]]
+    else:
+        inputs = [node.inputs[i] for i in op.elements_of or ()]
     return [v for v in inputs if _counts(v)]
 
 
@@ -154,7 +116,7 @@ def _counts(value: Value) -> bool:
 
 
 def _may_be_of_none(node: Node) -> bool:
-    """Return True if a reduction may be over axes without elements."""
+    """Return True if a reduction may be over axes without elements: then its result is none of them."""
     shape = node.inputs[0].shape
     axes = normalize_axes(node.attrs["axis"], len(shape))
     return not all(proven(operator.gt, shape[axis], 0) for axis in axes)
@@ -177,7 +139,7 @@ def _counted(
     """
     body: Function = loop.attrs["body"]
     result = body.results[1 + body.params.index(param)]
-    step = None if param.rank else step_of(plain(result), param)
+    step = None if param.rank else step_of(result.plain, param)
     if not step:
         return None
     low, high = _of_dtype(param)
@@ -204,11 +166,11 @@ def _limit(condition: Value, counter: Value, upwards: bool) -> tuple[Value, int]
     mirrored = {"greater": 1, "greater_equal": 0} if upwards else {"less": 1, "less_equal": 0}
     if len(condition.node.inputs) != 2:
         return None
-    left, right = map(plain, condition.node.inputs)
+    left, right = (v.plain for v in condition.node.inputs)
     name = condition.node.op.name
-    if left is plain(counter) and name in names:
+    if left is counter.plain and name in names:
         return right, names[name]
-    if right is plain(counter) and name in mirrored:
+    if right is counter.plain and name in mirrored:
         return left, mirrored[name]
     return None
 

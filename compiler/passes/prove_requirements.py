@@ -14,7 +14,6 @@ from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.ops.control.control_flow import functions
 from staticgraph.compiler.passes.intervals import Interval, Intervals
-from staticgraph.compiler.passes.trip_count import plain
 
 
 def proven(function: Function) -> Function:
@@ -99,7 +98,7 @@ def _inside(interval: Interval, low: int | None, high: int | None) -> bool:
 
 def _columns(x: Value, intervals: Intervals) -> list[Interval]:
     """Return the interval of each number along the last axis."""
-    x, last = plain(x), x.rank - 1
+    x, last = x.plain, x.rank - 1
     axis = x.node.attrs.get("axis")
     if x.node.op.name in ("stack", "concat") and axis in (last, -1):
         single = x.node.op.name == "stack"

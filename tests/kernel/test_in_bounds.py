@@ -105,6 +105,10 @@ def test_refused(place: Expr):
         Loop(i, (store(i, x(scalar.minimum(scalar.maximum(n(i), 0) + 1, 3))),)),
         Loop(i, (If(n(i) + 1 < 4, (If(n(i) >= 0, (store(n(i)),)),)),)),
         Loop(i, (If(i < 2, (store(j),)),)),
+        While(x(at) > 0.0, (Update(at, at + 1),)),
+        Loop(i, (If(x(n(i)) > 0.0, (store(i),)),)),
+        Loop(i, (Let(value, x(n(i))), store(i))),
+        Loop(i, (Let(value, one), Update(value, x(n(i))), store(i))),
     ],
     ids=[
         "data",
@@ -116,11 +120,25 @@ def test_refused(place: Expr):
         "a sum that overflows",
         "a condition that overflows",
         "guarded by another",
+        "in the condition of a loop",
+        "in a condition",
+        "in what is given a name",
+        "in what is assigned",
     ],
 )
 def test_clamped(body: Stmt):
     made = in_bounds((Let(at, Const(0, int64)), Loop(j, (body,))), BUFFERS)
     assert "minimum(maximum(" in "".join(map(statement_text, made))
+
+
+@pytest.mark.parametrize("step", [1, -1, 7, -7])
+@pytest.mark.parametrize("condition", [one > 0.0, other < 9], ids=["data", "another counter"])
+def test_a_counter_without_end_leaves_a_large_buffer_on_either_side(step: int, condition: Expr):
+    """However many of its iterations are followed: the range that they have is widened until it holds."""
+    wide = {"out": Buffer(float32, (1000,), written=True)}
+    round = While(condition, (store(at), Update(at, at + step)))
+    [*_, made] = in_bounds((Let(other, Const(0, int64)), Let(at, Const(500, int64)), round), wide)
+    assert "out[minimum(maximum(at, 0), 999)]" in statement_text(made)
 
 
 def test_a_buffer_without_elements_has_none_to_read_instead():

@@ -68,6 +68,7 @@ def extents(at: tuple[Expr, ...], *, sizes: Any, shape: Any, dtype: DType) -> Ex
     numpy=lambda dtype, shape: np.zeros(shape, dtype.numpy),
     differentiable=False,
     effect=Effect.MARK,  # not a constant: nothing may be computed from it
+    internal=True,
 )
 def unset(*, dtype: DType, shape: Any) -> Any:
     """Memory whose elements are written before they are read."""
@@ -127,7 +128,7 @@ def _range(start: Any, limit: Any, delta: Any, dtype: DType) -> np.ndarray:
     samples=[Sample(start=0, limit=5, delta=1, dtype=int32), Sample(start=10, limit=0, delta=-3, dtype=int64),
              Sample(start=0.5, limit=3.0, delta=0.25, dtype=float32),
              Sample(start=2, limit=2, delta=1, dtype=int32)],
-    name="range",
+    name="range", interval=lambda y, *_: tuple(sorted([y.node.attrs["start"], y.node.attrs["limit"]])),
 )
 def range_(at: tuple[Expr, ...], *, start: float, limit: float, delta: float, dtype: DType) -> Expr:
     """start, start + delta, start + 2 * delta, ... up to `limit` exclusively."""
