@@ -36,8 +36,8 @@ from staticgraph.compiler.capture.guards import (
 )
 from staticgraph.compiler.capture.step import SHORT
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.open_sizes import linear, replaced, symbols
-from staticgraph.compiler.graph.size_contexts import Undecided, answering
+from staticgraph.compiler.graph.open_sizes import has_choice, linear, replaced, symbols
+from staticgraph.compiler.graph.size_contexts import Undecided, answering, comparing
 from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, evaluate, is_open, proven, symbol
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -55,12 +55,15 @@ class OpenShapes:
         guards: What holds in a run besides.
         sized: The numbers of the feeds whose values are sizes.
         contents: The elements of these feeds.
+        compares: If `minimum` and `maximum` of sizes are one of the two, which is a guard: a size such as
+            `min(n0, 10)` led to a question that has no other answer.
     """
 
     shapes: tuple[tuple[AnySize, ...], ...]
     guards: tuple[Guard, ...] = ()
     sized: tuple[int, ...] = ()
     contents: tuple[tuple[AnySize, ...], ...] = ()
+    compares: bool = False
 
     @property
     def rows(self) -> tuple[tuple[AnySize, ...], ...]:
@@ -109,8 +112,10 @@ class OpenShapes:
         assert values is not None, (self, rows)
         if undecided.comparison is None and (names := self._numbers_with(undecided.sizes)):
             return self._with({name: values[name] for name in names})
-        known = as_one(undecided, values) or known_from(self.guards) or known_after(undecided, values)
-        return self._with(known)
+        known = as_one(undecided, values) or known_from(self.guards)
+        if not known and not self.compares and any(map(has_choice, undecided.sizes)):
+            return replace(self, compares=True)
+        return self._with(known or known_after(undecided, values))
 
     def _numbers_with(self, asked: Iterable[AnySize]) -> frozenset[str]:
         """Return the symbols of a feed that has an asked one, and too many elements for sizes of axes.
@@ -297,7 +302,7 @@ class Specializer:
         answers, failure = Answers(values, puts_off=True), None
         undecided: list[Undecided] = []
         try:
-            with answering(answers):
+            with answering(answers), comparing(at.compares):
                 made = make(at)
                 settle()
             return _Question(at, answers.guards, ()), made

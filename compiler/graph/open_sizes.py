@@ -18,6 +18,7 @@ from staticgraph.compiler.graph.sizes import (
     Monomial,
     Quotient,
     Size,
+    at_least,
     at_most,
     bounds,
     evaluate,
@@ -59,6 +60,24 @@ def lesser(a: AnySize, b: AnySize) -> AnySize:
         return at_most(b, a)
     most = min(bounds(a)[1], bounds(b)[1])
     return at_most(b + 1 - positive(b - a + 1), most)  # of a difference, bounds say less
+
+
+def greater(a: AnySize, b: AnySize) -> AnySize:
+    """Return the greater one of two sizes.
+
+    >>> from staticgraph.compiler.graph.sizes import symbol
+    >>> greater(symbol("n"), 1), evaluate(greater(symbol("n"), symbol("m") * 2), {"n": 5, "m": 2})
+    (max(n, 1), 5)
+    """
+    if not isinstance(b, Size):
+        return at_least(a, b)
+    return at_least(b, a) if not isinstance(a, Size) else a - 1 + positive(b - a + 1)
+
+
+def has_choice(size: AnySize) -> bool:
+    """Return True if a size has the lesser or the greater of two in it."""
+    atoms = {atom for monomial in terms_of(size) for atom in monomial if not isinstance(atom, str)}
+    return any(not isinstance(atom, Quotient) or has_choice(atom.dividend) for atom in atoms)
 
 
 def summed_up(size: AnySize) -> AnySize:

@@ -3,6 +3,10 @@
     argmax(x, axis=1), x: float32[8, 10]   ->  [0, 9]
     minimum(n, 99)                         ->  [the least of n's dtype, 99]
     i in `while i < 20: i = i + 1`         ->  [0, 19], if it begins with 0
+    range(n), n an open size               ->  [0, n - 1]
+
+The ends are compared only if the answer is the same for all values of open sizes: a guard would be another
+program, and what is not proven is looked at in a run.
 
 A run in which an index is out of range is refused, so that the value of `gather` is an element of its input.
 """
@@ -10,15 +14,15 @@ A run in which an index is out of range is refused, so that the value of `gather
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.shapes import normalize_axes
-from staticgraph.compiler.graph.sizes import bounds, proven, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, positive, proven, same
 from staticgraph.compiler.passes.trip_count import conjuncts, plain, step_of
 
-Interval = tuple[float, float]  # the least and the greatest
+Interval = tuple[AnySize, AnySize]  # the least and the greatest
 
 # Ops whose elements are elements of some of their inputs, by the positions of these; None: of all.
 # fmt: off
@@ -64,7 +68,7 @@ class Intervals:
     def _of(self, value: Value) -> Interval:
         whole = _of_dtype(value)
         found = self._computed(value)
-        return found if found is not None and whole[0] <= found[0] and found[1] <= whole[1] else whole
+        return found if found is not None and is_inside(found, *whole) else whole
 
     def _computed(self, value: Value) -> Interval | None:
         """Return what the op of a value tells, perhaps beyond what the dtype holds; None if nothing."""
@@ -76,29 +80,32 @@ class Intervals:
         if name in _POSITIONS and value.index == _POSITIONS[name]:
             shape = node.inputs[0].shape
             axis = node.attrs.get("axis", -1)
-            return 0, max(bounds(shape[axis or 0] if name != "top_k" else shape[-1])[1], 1) - 1
+            count = shape[axis or 0] if name != "top_k" else shape[-1]
+            return 0, positive(count) - 1
         match name, given:
             case "minimum", [a, b]:
-                return min(a[0], b[0]), min(a[1], b[1])
+                return _least(a[0], b[0]), _one(operator.le, a[1], b[1])
             case "maximum", [a, b]:
-                return max(a[0], b[0]), max(a[1], b[1])
+                return _one(operator.ge, a[0], b[0]), _greatest(a[1], b[1])
             case "add", [a, b]:
                 return a[0] + b[0], a[1] + b[1]
             case "subtract", [a, b]:
                 return a[0] - b[1], a[1] - b[0]
             case "multiply", [a, b]:
                 ends = [x * y for x in a for y in b]
-                return min(ends), max(ends)
-            case "floormod", [_, b] if b[0] > 0:
+                return _least(*ends), _greatest(*ends)
+            case "floormod", [_, b] if proven(operator.gt, b[0], 0):
                 return 0, b[1] - 1
-            case "floor_div", [a, b] if b[0] > 0:
-                ends = [x // y for x in a for y in b]
-                return min(ends), max(ends)
+            case "floor_div", [a, b] if proven(operator.gt, b[0], 0):
+                ends = [x // y for x in a for y in numbers(b)]
+                return _least(*ends), _greatest(*ends)
             case "cast", [a]:
                 return a
             case "range", _:
-                start, limit = node.attrs["start"], node.attrs["limit"]
-                return min(start, limit), max(start, limit)
+                start, limit, delta = (node.attrs[name] for name in ("start", "limit", "delta"))
+                if isinstance(delta, Size):
+                    return None
+                return (start, limit - 1) if delta > 0 else (limit + 1, start)
             case "multinomial" | "stateless_multinomial", _:
                 return 0, next(v for v in node.inputs if v.dtype.is_floating).shape[-1] - 1
             case "branch", _:
@@ -117,7 +124,7 @@ class Intervals:
 
     def captured(self, params: Iterable[Value], inputs: Iterable[Value]) -> dict[Value, Interval]:
         """Return the intervals of the params of a loop or branch that stand for `inputs`."""
-        return {p: self.of(v) for p, v in zip(params, inputs, strict=True) if _counts(v)}
+        return {p: numbers(self.of(v)) for p, v in zip(params, inputs, strict=True) if _counts(v)}
 
     def in_body(self, loop: Node) -> dict[Value, Interval]:
         """Return the intervals of the params of a loop's body, in every iteration."""
@@ -127,7 +134,7 @@ class Intervals:
         guess = {p: _counted(loop, p, first, captures) or first for p, first in init.items()}
         for _ in range(_TRIES):
             inside = Intervals({**captures, **guess})
-            after = {p: inside.of(body.results[1 + body.params.index(p)]) for p in guess}
+            after = {p: numbers(inside.of(body.results[1 + body.params.index(p)])) for p in guess}
             grown = {
                 p: guess[p] if _counted(loop, p, init[p], captures) else _union([guess[p], after[p]])
                 for p in guess
@@ -165,7 +172,38 @@ def _of_dtype(value: Value) -> Interval:
 
 
 def _union(intervals: Iterable[Interval]) -> Interval:
-    return reduce(lambda a, b: (min(a[0], b[0]), max(a[1], b[1])), intervals)
+    return reduce(lambda a, b: (_least(a[0], b[0]), _greatest(a[1], b[1])), intervals)
+
+
+def is_inside(interval: Interval, least: AnySize | None, greatest: AnySize | None) -> bool:
+    """Return True if an interval lies between two ends, both of them inclusive, whatever open sizes are."""
+    return (least is None or proven(operator.le, least, interval[0])) and (
+        greatest is None or proven(operator.le, interval[1], greatest)
+    )
+
+
+def numbers(interval: Interval) -> tuple[int, int]:
+    """Return an interval of numbers that has another in it for all values of open sizes."""
+    return bounds(interval[0])[0], bounds(interval[1])[1]
+
+
+def _least(*ends: AnySize) -> AnySize:
+    """Return what none of some sizes is less than."""
+    found = (a for a in ends if all(proven(operator.le, a, b) for b in ends))
+    return next(found, min(bounds(a)[0] for a in ends))
+
+
+def _greatest(*ends: AnySize) -> AnySize:
+    """Return what none of some sizes is greater than."""
+    found = (a for a in ends if all(proven(operator.ge, a, b) for b in ends))
+    return next(found, max(bounds(a)[1] for a in ends))
+
+
+def _one(compare: Callable[[AnySize, AnySize], bool], a: AnySize, b: AnySize) -> AnySize:
+    """Return the one of two sizes that compares so with the other, a number if none is proven to."""
+    if proven(compare, a, b):
+        return a
+    return b if proven(compare, b, a) or isinstance(a, Size) else a
 
 
 def _counted(
@@ -189,7 +227,7 @@ def _counted(
     for condition in conjuncts(body.results[0]):
         limit = _limit(condition, result, step > 0)
         if limit is not None and _outside(limit[0], body.params[: loop.attrs["carried"]]):
-            least, greatest = inside.of(limit[0])
+            least, greatest = numbers(inside.of(limit[0]))
             last = greatest - limit[1] if step > 0 else least + limit[1]
             ends.append(max(last, first[1]) if step > 0 else min(last, first[0]))
             stays |= low <= ends[-1] + step <= high

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL, DType, float3
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import AnySize, Size, positive, proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, number
 from staticgraph.compiler.ops.arrays.movement import raveled
@@ -165,7 +166,11 @@ def _lin_space(start: np.ndarray, stop: np.ndarray, num: int) -> np.ndarray:
 )
 def lin_space(start: Any, stop: Any, *, num: int) -> Any:
     """`num` numbers at equal distances, from `start` to `stop` inclusively; only `start` where num is 1."""
-    step = (stop - start) / ops.cast(start.recorder.constant(max(num - 1, 1), int64), dtype=start.dtype)
-    made = start + positions(start, num, start.dtype) * step
+    steps = start.recorder.constant(positive(num - 1), int64)
+    made = start + positions(start, num, start.dtype) * ((stop - start) / ops.cast(steps, dtype=start.dtype))
     # The steps add up to nearly the whole way, so that the last number is given.
-    return ops.select(ops.equal(positions(start, num), num - 1), stop, made) if num > 1 else made
+    place = positions(start, num)
+    last = ops.equal(place, num - 1)
+    if not proven(operator.gt, num, 1):
+        last = ops.logical_and(last, ops.greater(place, 0))
+    return ops.select(last, stop, made)
