@@ -83,10 +83,12 @@ def has_choice(size: AnySize) -> bool:
 def summed_up(size: AnySize) -> AnySize:
     """Return a size without sums over all remainders: (n0 + 1) // 2 and n0 // 2 are n0 together.
 
-    In general, n // s + (n + 1) // s + ... + (n + s - 1) // s is n (Hermite's identity). The last quotient of
-    such a family is replaced by what the others leave. Sizes are compared so for the smallest s alone
-    (`size_algebra/canonical.py`): this is for places where large strides meet.
+    In general, n // s + (n + 1) // s + ... + (n + s - 1) // s is n. The last quotient of such a family is
+    replaced by what the others leave. Sizes are compared so for the smallest s alone: this is for places where
+    large strides meet.
     """
+    from staticgraph.compiler.graph.size_algebra.canonical import last_quotient  # few sizes are such sums
+
     atoms = {atom for monomial in terms_of(size) for atom in monomial if isinstance(atom, Quotient)}
     known: dict[Atom, AnySize] = {}
     for last in atoms:
@@ -95,7 +97,7 @@ def summed_up(size: AnySize) -> AnySize:
             each for r in range(last.divisor - 1) if (each := Quotient(first + r, last.divisor)) in atoms
         ]
         if len(family) == last.divisor - 1 and not known.keys() & {*family}:
-            known[last] = first - total(made({(each,): 1}) for each in family)
+            known[last] = made(last_quotient(terms_of(first), [(each,) for each in family]))
     return replaced(size, {}, known) if known else size
 
 
