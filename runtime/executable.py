@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
-from staticgraph.runtime.memory import empty
+from staticgraph.runtime.state.memory import empty
 from staticgraph.runtime.state.variables import PendingWrites
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from staticgraph.compiler.graph.tensor import Operation
     from staticgraph.compiler.lower.memory_use import MemoryUse
     from staticgraph.compiler.lower.program import Program
-    from staticgraph.runtime.memory import BufferPool
+    from staticgraph.runtime.state.memory import BufferPool
     from staticgraph.runtime.state.variables import VariableStore
 
 Origins = tuple[int, int, int]  # how many functions were compiled, found in memory, found on disk

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.runtime.memory import empty
+from staticgraph.runtime.state.memory import empty
 
 
 def feed_tensors(graph: Graph, feed_dict: Mapping[Any, Any] | None) -> dict[Tensor, Any]:

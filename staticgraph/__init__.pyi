@@ -552,6 +552,9 @@ from staticgraph.state import (
 from staticgraph.state.counting import (
     count_up_to as count_up_to,
 )
+from staticgraph.state.creators import (
+    variable_creator_scope as variable_creator_scope,
+)
 from staticgraph.state.initializers import (
     Constant as _constant_initializer,
     GlorotNormal as _glorot_normal_initializer,

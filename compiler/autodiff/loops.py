@@ -26,14 +26,6 @@ from staticgraph.compiler.graph.opdef import OPS, Kind, ops
 from staticgraph.compiler.graph.sizes import estimate, same
 from staticgraph.compiler.support.dataclass import cached_property, dataclass
 
-# Ops that are sooner done again than their results kept, besides all movements.
-_CHEAP = frozenset(
-    {"add", "subtract", "multiply", "negative", "square", "maximum", "minimum", "select", "cast", "equal"}
-    | {"not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or"}
-    | {"logical_not", "sign", "abs", "identity", "watch", "override"}
-)
-
-
 _CONSTANT = {"constant", "fill", "unset"}  # what arrays begin as
 
 
@@ -120,8 +112,7 @@ class _Forward:
 
 def _growth(param: Value, result: Value) -> float | None:
     """The constant that a round adds to a carried number."""
-    while result.node.op.name in ("identity", "watch"):
-        result = result.node.inputs[0]
+    result = result.plain
     if result.node.op.name != "add":
         return None
     left, right = result.node.inputs
@@ -237,7 +228,7 @@ def _residuals(forward: _Forward, round_: _Round) -> list[Value]:
         if value in forward.counters or value not in round_.varying:
             return True
         op = value.node.op
-        cheap = op.kind is Kind.MOVEMENT or op.name in _CHEAP
+        cheap = op.kind is Kind.MOVEMENT or op.cheap or op.alias is not None
         return cheap and all(v in others or follows(v, others) for v in value.node.inputs)
 
     for value in sorted(wanted, key=lambda v: -v.node.serial):

@@ -103,13 +103,17 @@ class Answers:
         """Answer a comparison of a size with 0.
 
         Raises:
-            Undecided: If they are equal. The program is then made with what that tells of symbols.
+            Undecided: If they are equal. The program is then made with what that tells of symbols. If that
+                is put off, once the first questions have given one name to all symbols.
         """
         answer = self.ask(comparison)
         if answer and comparison.equal is not None:
             if self.put_off is None or not all(map(_is_symbol, comparison.equal)):
                 raise comparison
             self.put_off.append(comparison)
+            others = len(self.values) - 1
+            if len(self.put_off) == others == len(with_one_name(self.put_off)):  # nothing is left to learn
+                raise comparison
         return answer
 
     def ask(self, question: Undecided) -> bool:

@@ -29,7 +29,6 @@ from staticgraph.compiler.graph.opdef import ops, recording
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.ops.control.control_flow import functions
-from staticgraph.compiler.passes.expand import MARKERS
 
 
 def checked(step: Step) -> Step:
@@ -43,7 +42,7 @@ def checked(step: Step) -> Step:
         made, before = (made[:-1], [made[-1]]) if step.checked else (made, [])
         computed, infinite = _computed(function), _below_infinity(function)
         for old, new in zip(function.results, made, strict=False):
-            if _source(old) in computed and (old.dtype.is_floating or old.dtype.is_complex):
+            if old.plain in computed and (old.dtype.is_floating or old.dtype.is_complex):
                 sound.append(_sound(new, old in infinite))
         flag = _all([*before, *sound], build)
         results = (*made[: len(made) - step.losses], flag)
@@ -57,13 +56,6 @@ def _builder(function: Function) -> Builder:
     values = (*function.params, *function.results)
     recorder: Builder = values[0].recorder if values else Builder()
     return recorder
-
-
-def _source(value: Value) -> Value:
-    """Return the value that `value` is another name of."""
-    while value.node.op.name in MARKERS:
-        value = value.node.inputs[MARKERS[value.node.op.name]]
-    return value
 
 
 def _computed(function: Function) -> set[Value]:

@@ -106,8 +106,8 @@ class OpenShapes:
         """Return these shapes with what is known of a run with such `rows` after an open question.
 
         Two sizes that were asked to be equal become one. Otherwise it may be enough to put in what the guards
-        tell, or to ask which of two sizes is less. If not, the sizes that the question is about are known from
-        here on.
+        tell, or to ask which of two sizes is less. If not, the sizes that the question is about are known
+        from here on.
         """
         values = self.values(rows)
         assert values is not None, (self, rows)

@@ -46,6 +46,7 @@ class _StepSpeller:
 
     def __init__(self, digests: dict[Function, str]) -> None:
         self.digests = digests  # of Functions inside of loops and branches
+        self.types: dict[int, str] = {}  # by the id of a type: equal ones are one object in a Function
         self.words: list[str] = []
         self.data = 0  # bytes of constants
 
@@ -58,9 +59,16 @@ class _StepSpeller:
             inputs = _places(node.inputs, numbers)
             numbers[node] = len(numbers)
             attrs = " ".join([f"{name}={self.spelled(value)}" for name, value in node.attrs.items()])
-            types = " ".join([str(v.type) for v in node.outputs])
+            types = " ".join([self.typed(v.type) for v in node.outputs])
             self.words.append(f"{node.op.name}({inputs}) {attrs} -> {types}")
         self.words.append(f"({_places(function.params, numbers)}) -> ({_places(function.results, numbers)})")
+
+    def typed(self, type: TensorType) -> str:
+        """The type of a value, which the Function keeps."""
+        found = self.types.get(id(type))
+        if found is None:
+            found = self.types[id(type)] = str(type)
+        return found
 
     def spelled(self, value: object) -> str:
         """The value of an attribute."""

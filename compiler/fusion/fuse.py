@@ -18,6 +18,7 @@ from collections.abc import Container
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.fusion.cost import (
+    WIDE,
     cheap_nodes,
     cost,
     depth,
@@ -64,10 +65,9 @@ def fuse(function: Function, without: Container[str] = ()) -> Fusion:
     if "join" in without:
         return fusion
     joined = fusion
-    if len(groups) > 1:
-        from staticgraph.compiler.fusion.horizontal_fusion import (
-            join,  # one kernel has nothing to be joined with
-        )
+    wide = any(group.summed and estimate(group.root.outputs[0].size) >= WIDE for group in groups)
+    if wide or len(groups) > 1:  # few columns that are added up alone stay as they are
+        from staticgraph.compiler.fusion.horizontal_fusion import join
 
         joined = replace(fusion, groups=tuple(join(groups, demands, frozenset(function.results))))
     stages.report("join", fusion, joined)

@@ -39,7 +39,7 @@ from staticgraph.compiler.fusion.inline_element import Position, template
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.sizes import Size, estimate, is_open, same, same_shape, several
-from staticgraph.compiler.kernel.expr import Index, Reduce
+from staticgraph.compiler.kernel.expr import Index, Reduce, free_indices
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import replace
 
@@ -142,7 +142,7 @@ class _Joining:
             return
         rows = group.summed[0][: min(map(len, group.summed))]
         wide = _inner(group, 0) >= WIDE and _kept(group.outputs, 0) <= CPU.row_bytes
-        if wide and self._sums_columns(group) and _same_rows(group, rows):
+        if wide and self._sums_columns(group) and _same_rows(group, rows) and not self._sums_again(group):
             group.rows, group.sums = len(rows), [replace(group)]
 
     def _sum_in(self, kernel: Group, group: Group) -> bool:
@@ -206,6 +206,18 @@ class _Joining:
         return any(
             demand.at and any(goes_down(demand.at, axes) for axes in group.summed)
             for group in groups
+            for value in self.wants[group]
+            for demand in self.demands[value][group]
+        )
+
+    def _sums_again(self, group: Group) -> bool:
+        """Return True if a column is read for several sums, as in products: these stay in registers then."""
+        domain = {i for i in group.domain if not same(i.extent, 1)}
+        return any(
+            demand.at
+            and goes_down(demand.at, axes)
+            and not domain.issubset(itertools.chain(*map(free_indices, demand.at)))
+            for axes in group.summed
             for value in self.wants[group]
             for demand in self.demands[value][group]
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from operator import attrgetter, is_
 from typing import Any, Protocol, TypeVar
 
@@ -17,7 +18,7 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.size_contexts import Undecided, current_answer, listening
-from staticgraph.compiler.graph.sizes import has_sizes, is_open
+from staticgraph.compiler.graph.sizes import Size, is_open
 
 
 class _Typed(Protocol):
@@ -66,8 +67,13 @@ class Builder:
 
     def record(self, op: OpDef, values: dict[str, Any], name: str | None = None) -> Any:
         """Use `op`; called by OpDef itself."""
-        inputs, attrs = operands(op, values, Value, self.convert)
-        if attrs:
+        tensors, others = _by_role(op)
+        inputs: Sequence[Value] = [values[name] for name in tensors]
+        if _VALUES.issuperset(map(type, inputs)):  # as nearly always: nothing is to be converted
+            attrs = {name: values[name] for name in others}
+        else:
+            inputs, attrs = operands(op, values, Value, self.convert)
+        if not _PLAIN.issuperset(map(type, attrs.values())):
             attrs = {n: plain(a.constant if isinstance(a, Value) else a) for n, a in attrs.items()}
         return self.apply(op, inputs, attrs)
 
@@ -87,8 +93,8 @@ class Builder:
 
         `types` are those of its outputs, if they are known.
         """
-        if op.commutes and len(inputs) == 2:
-            inputs = tuple(sorted(inputs, key=_canonical_order))
+        if op.commutes and len(inputs) == 2 and _is_before(inputs[1].node, inputs[0].node):
+            inputs = inputs[::-1]
         key = (op, inputs, tuple(attrs.items()))
         found = self.table.get(key)
         if found is None:
@@ -104,8 +110,14 @@ class Builder:
             attrs = node.attrs
             if all(map(is_, map(_type_of, inputs), map(_type_of, node.inputs))):
                 types = tuple([v.type for v in node.outputs])
-        with self.at(node.where):
+        around, self.where = self.where, node.where  # `at`, without a context for each node of a Function
+        try:
             return self.node(node.op, inputs, attrs, types)
+        except Undecided as undecided:
+            _tell_where(undecided, node.where)
+            raise
+        finally:
+            self.where = around
 
     def types(self, op: OpDef, inputs: Sequence[Value], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
         """The types of the outputs of `op`; the error that its type rule asks for if there are none."""
@@ -153,11 +165,12 @@ class Builder:
     ) -> Node:
         if types is None:
             types = self._known_types(op, inputs, attrs)
-        try:
-            if folded := self._fold(op, inputs, attrs, types):
-                return folded
-        except RuleError as error:  # what is known of the values does not fit
-            raise refused(error, op.name, _call(op, inputs), self.where) from None
+        if op.static is not None or not inputs or _is_given(inputs[0]):  # few nodes are computed now
+            try:
+                if folded := self._fold(op, inputs, attrs, types):
+                    return folded
+            except RuleError as error:  # what is known of the values does not fit
+                raise refused(error, op.name, _call(op, inputs), self.where) from None
         self.serial += 1
         return Node(op, inputs, attrs, types, self.serial, self.where, self)
 
@@ -276,8 +289,13 @@ class _At:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, Undecided):
-            error.asked_by = error.asked_by or (("what asks", self._where),)
+            _tell_where(error, self._where)
         self._builder.where = self._before
+
+
+def _tell_where(undecided: Undecided, where: Provenance | None) -> None:
+    """Let a question say from which line of the user's it comes."""
+    undecided.asked_by = undecided.asked_by or (("what asks", where),)
 
 
 _type_of = attrgetter("type")
@@ -319,8 +337,30 @@ def operands(
     return inputs, attrs
 
 
+@cache
+def _by_role(op: OpDef) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the tensors and of the lists of tensors that `op` takes, and of all other parameters."""
+    roles = Role.TENSOR, Role.TENSORS
+    tensors = [param.name for param in op.params if param.role in roles]
+    return tuple(tensors), tuple([param.name for param in op.params if param.role not in roles])
+
+
+_VALUES = frozenset({Value})
+_NUMBERS = frozenset({int, float, bool, str, type(None)})  # types of attributes without sizes
+_PLAIN = frozenset({int, float, bool, str, type(None), DType, Size})  # types of what `plain` leaves as it is
+
+
+def has_sizes(value: Any) -> bool:
+    """Return True if an attribute of an op is an open size, or a list or tuple with one in it."""
+    if isinstance(value, (list, tuple)):
+        return not _NUMBERS.issuperset(map(type, value)) and any(map(has_sizes, value))
+    return isinstance(value, Size)
+
+
 def plain(value: Any) -> Any:
     """An attribute in its one hashable form: ints, floats, bools, strings, dtypes, and tuples of these."""
+    if value.__class__ is tuple and _PLAIN.issuperset(map(type, value)):
+        return value
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
@@ -349,9 +389,12 @@ def infer_dtype(value: Any) -> DType:
     return as_dtype(array.dtype)
 
 
-def _canonical_order(value: Value) -> tuple[bool, int]:
-    """Operands of commutative ops: constants last, then in order of making."""
-    return value.node.op.name == "constant", value.node.serial
+def _is_before(node: Node, other: Node) -> bool:
+    """Return True if an operand of a commutative op comes first: constants last, then in order of making."""
+    known = node.op.name == "constant"
+    if known is not (other.op.name == "constant"):
+        return not known
+    return node.serial < other.serial
 
 
 def number(value: Value) -> float | None:

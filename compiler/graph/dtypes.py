@@ -167,7 +167,10 @@ class DType:
         return f"sg.{self.name}"
 
     def __str__(self) -> str:
-        return self.name
+        return f"<dtype: '{self.name}'>"  # as TensorFlow prints it
+
+    def __format__(self, spec: str) -> str:
+        return format(self.name, spec)  # in a text, the name alone
 
     def __reduce__(self) -> tuple[Any, ...]:
         return as_dtype, (self.name,)

@@ -115,6 +115,14 @@ class Value(Operators):
         return self.type.size
 
     @property
+    def plain(self) -> Value:
+        """The value that this one is another name of; itself, if it is no alias."""
+        value = self
+        while (alias := value.node.op.alias) is not None:
+            value = value.node.inputs[alias]
+        return value
+
+    @property
     def constant(self) -> np.ndarray | None:
         """The value where it is known at compile time, else None."""
         return self.node.attrs["value"].array if self.node.op.name == "constant" else None

@@ -102,10 +102,21 @@ class OpDef:
     # elementwise, if `reference` takes machine numbers alone: (*numbers, **attrs) -> number, for whole
     # numbers of which some are open sizes. Raises TypeError if the result is no size.
     of_sizes: Callable[..., Any] | None = None
+    # of integers: (result, *intervals of the inputs that are integers) -> the least and the greatest that an
+    # element may be, each perhaps an open size or beyond what the dtype holds; None if nothing is known
+    interval: Callable[..., tuple[float, float] | None] | None = None
+    elements_of: tuple[int, ...] | None = None  # an element is one of an input at these positions; (): of any
+    alias: int | None = (
+        None  # structural: the input whose value it has, where no derivative is taken any more
+    )
+    cheap: bool = False  # elementwise: sooner done again than its result is kept
     element: Callable[..., Any] | None = None  # (at, *views, **attrs) -> scalar expression
     body: Callable[..., Any] | None = None  # elementwise: the formula over scalars; reduction: the combiner
     pieces: Callable[..., Any] | None = None  # assembly: (*views, **attrs) -> pieces
     statements: Callable[..., Any] | None = None  # routine: (outs, *views, **attrs) -> kernel statements
+    # routine: totals grow in the memory of the result. In 16 bits each step would round them, and a total
+    # stops growing at some hundred times its items: of such numbers, it is computed in float32.
+    totals_in_float32: bool = False
     long: Callable[..., bool] | None = None  # routine: (*types) -> if too few threads of a GPU could do it
     # How many of the first input's last axes a compiled form must know: if one is open, NumPy does the op.
     closed: int = 0
@@ -128,9 +139,9 @@ class OpDef:
     decides_by: int | None = None  # the input whose numbers decide about the result, which has none of them
     effect: Effect = Effect.PURE
     variables: int = 1  # WRITE: how many it changes; there is a result for each, and a graph has the first
-    # random: (types, shape of the first result, **attrs) -> how far a run advances the counter, if that is
-    # not the usual number of blocks for each number of the result
+    # random: (types, shape of the first result, **attrs) -> steps by which a run advances the counter
     advance: Callable[..., int] | None = None
+    internal: bool = False  # made while a graph is captured, and never a part of a user's graph
     # host, of numbers: (*values, **attrs) -> values with room for the most elements that there may be, and
     # their number. Compiled code computes these, and `cut` makes the results: (*arrays, **attrs) -> arrays.
     padded: Callable[..., Any] | None = None
@@ -166,7 +177,10 @@ class OpDef:
 
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The values of all parameters by name, in order of declaration."""
-        if len(args) > len(self.params):
+        names = _names(self)
+        if not kwargs and len(args) == len(names):
+            return dict(zip(names, args, strict=True))
+        if len(args) > len(names):
             raise misuse(
                 TypeError,
                 f"{self.name} takes {len(self.params)} arguments and a name, {len(args)} were given",
@@ -224,6 +238,12 @@ class OpDef:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+
+@cache
+def _names(op: OpDef) -> tuple[str, ...]:
+    """The names of the parameters of `op`."""
+    return tuple([param.name for param in op.params])
 
 
 OPS: LazyTable[OpDef] = LazyTable()

@@ -25,6 +25,7 @@ from staticgraph.compiler.graph.sizes import (
     inner,
     made,
     positive,
+    product,
     terms_of,
 )
 
@@ -84,8 +85,8 @@ def summed_up(size: AnySize) -> AnySize:
     """Return a size without sums over all remainders: (n0 + 1) // 2 and n0 // 2 are n0 together.
 
     In general, n // s + (n + 1) // s + ... + (n + s - 1) // s is n. The last quotient of such a family is
-    replaced by what the others leave. Sizes are compared so for the smallest s alone: this is for places where
-    large strides meet.
+    replaced by what the others leave. Sizes are compared so for the smallest s alone: this is for places
+    where large strides meet.
     """
     from staticgraph.compiler.graph.size_algebra.canonical import last_quotient  # few sizes are such sums
 
@@ -127,7 +128,7 @@ def replaced(size: AnySize, by: Mapping[str, AnySize], known: dict[Atom, AnySize
     for atom in [atom for monomial in size.terms for atom in monomial]:
         if atom not in known:
             known[atom] = _replaced(atom, by, known)
-    return total([math.prod(map(known.__getitem__, m), start=f) for m, f in size.terms.items()])
+    return total([product([f, *map(known.__getitem__, m)]) for m, f in size.terms.items()])
 
 
 def _replaced(atom: Atom, by: Mapping[str, AnySize], known: dict[Atom, AnySize]) -> AnySize:

@@ -91,4 +91,4 @@ def attribute_text(value: Any) -> str:
         return f"({', '.join(map(attribute_text, value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, Operation):
         return value.name
-    return str(value) if not isinstance(value, str) else repr(value)
+    return format(value) if not isinstance(value, str) else repr(value)

@@ -16,8 +16,9 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
-from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open, proven
+from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open, product, proven
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.lazy_names import EXTENSIONS
 
 Shape = tuple[int | None, ...]
 MOST_PARTS = 1 << 16  # results of one operation
@@ -48,6 +49,8 @@ class TensorType:
             return False
         if self.shape is None or other.shape is None:
             return self.shape is other.shape
+        if len(self.shape) == len(other.shape) and all(map(operator.is_, self.shape, other.shape)):
+            return True
         return proven(operator.eq, self.shape, other.shape)
 
     def __hash__(self) -> int:
@@ -73,7 +76,7 @@ class TensorType:
         """Number of elements of a static shape."""
         shape = self.shape
         assert shape is not None and None not in shape, self
-        return math.prod(shape)  # type: ignore[arg-type]
+        return product(shape)
 
     def at(self, values: Mapping[str, int]) -> TensorType:
         """The type for values of the open sizes in a shape that is known otherwise."""
@@ -442,8 +445,9 @@ class TensorShape:
             raise misuse(ValueError, f"shape {self} must have rank at most {rank}")
         return self
 
-    def as_proto(self) -> str:
-        return str(self)
+    def as_proto(self) -> Any:
+        """The shape as TensorFlow's message, a `TensorShapeProto`."""
+        return EXTENSIONS["shape_proto"](self.shape)
 
     def __len__(self) -> int:
         if self.shape is None:

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.size_contexts import Undecided, answered, answering, current_answer, name_of
@@ -28,59 +29,59 @@ MANY = 1024  # its value in estimates of work that several threads may share
 _DOUBLED = 15  # how often it is doubled in the estimate of what would be zero or negative
 
 
-class _NoSymbol:
-    """A factor of monomials that is no symbol, known by its text."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-    def __eq__(self, other: Any) -> bool:
-        return type(other) is type(self) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
+class _NoSymbol(tuple[str]):
+    """A factor of monomials that is no symbol: a tuple of its text, which C code hashes and compares."""
 
     def __str__(self) -> str:
-        return self.key
+        return self[0]
 
 
 class Quotient(_NoSymbol):
     """A size divided by a number and rounded down, if that is no polynomial."""
 
-    __slots__ = ("dividend", "divisor", "parts")
+    dividend: Size
+    divisor: int
+    parts: dict[Monomial, int] | None = None  # canonical terms of the same size, but for this one
 
-    def __init__(self, dividend: Size, divisor: int) -> None:
-        super().__init__(f"(({_text(dividend.key)}) // {divisor})")
-        self.dividend, self.divisor = dividend, divisor
-        self.parts: dict[Monomial, int] | None = None  # canonical terms of the same size, but for this one
+    def __new__(cls, dividend: Size, divisor: int) -> Quotient:
+        made = cls.of_text(_text(dividend.key), dividend, divisor)
         plain = all(0 < 2 * f <= divisor or f > 1000 for m, f in dividend.key.items() if m)  # or a cost
         if not plain or dividend.key is not dividend.terms or dividend.terms.get((), 0) == divisor - 1 <= 2:
             from staticgraph.compiler.graph.size_algebra.canonical import divided  # few graphs need it
 
             found = divided(dividend.key, divisor, Size, Quotient)
-            self.parts = None if found == {(self,): 1} else found
+            made.parts = None if found == {(made,): 1} else found
+        return made
+
+    @classmethod
+    def of_text(cls, text: str, dividend: Size, divisor: int) -> Quotient:
+        """Return the quotient of a dividend that is known by its text, without a look at its parts."""
+        made = tuple.__new__(cls, (f"(({text}) // {divisor})",))
+        made.dividend, made.divisor = dividend, divisor
+        return made
 
 
 class AtLeastOne(_NoSymbol):
     """A size, or 1 where that is less."""
 
-    __slots__ = ("size",)
+    size: Size
 
-    def __init__(self, size: Size) -> None:
-        super().__init__(f"max({_text(size.key)}, 1)")
-        self.size = size
+    def __new__(cls, size: Size) -> AtLeastOne:
+        made = tuple.__new__(cls, (f"max({_text(size.key)}, 1)",))
+        made.size = size
+        return made
 
 
 class AtMost(_NoSymbol):
     """A size, or a number where that is less."""
 
-    __slots__ = ("size", "most")
+    size: Size
+    most: int
 
-    def __init__(self, size: Size, most: int) -> None:
-        super().__init__(f"min({_text(size.key)}, {most})")
-        self.size, self.most = size, most
+    def __new__(cls, size: Size, most: int) -> AtMost:
+        made = tuple.__new__(cls, (f"min({_text(size.key)}, {most})",))
+        made.size, made.most = size, most
+        return made
 
 
 Atom = str | Quotient | AtLeastOne | AtMost  # the name of a symbol, or what is no polynomial
@@ -388,14 +389,17 @@ def proven(compare: Callable[[Any, Any], bool], a: AnySize, b: AnySize) -> bool:
         return False
 
 
+def product(shape: Sequence[AnySize]) -> AnySize:
+    """Return the number of elements of a shape: the numbers in it are multiplied first."""
+    if Size not in map(type, shape):
+        return math.prod(shape)
+    known = math.prod([n for n in shape if not isinstance(n, Size)])
+    return reduce(mul, [n for n in shape if isinstance(n, Size)]) * known
+
+
 def is_open(shape: Any) -> bool:
     """Return True if a size of a shape is open."""
     return Size in map(type, shape)  # in C: it is asked for every node
-
-
-def has_sizes(value: Any) -> bool:
-    """Return True if an attribute of an op is an open size, or a list or tuple with one in it."""
-    return isinstance(value, Size) or (isinstance(value, (list, tuple)) and any(map(has_sizes, value)))
 
 
 def terms_of(size: AnySize) -> Mapping[Monomial, int]:

@@ -144,10 +144,19 @@ class Operation:
         return f"{self.name} = {self.type}({inputs}) -> {outputs or 'nothing'}"
 
 
+_OPERATORS = """
+    abs add and eq floordiv ge getitem gt invert le lt matmul mod mul ne neg or pow radd rand rfloordiv
+    rmatmul rmod rmul ror rpow rsub rtruediv rxor sub truediv xor
+"""
+
+
 class Tensor(Symbolic):
     """One output of an operation: a value that exists when the graph runs."""
 
     __slots__ = ("op", "value_index", "type", "__weakref__")
+
+    # Programs give them to classes that stand for a tensor.
+    OVERLOADABLE_OPERATORS = frozenset(f"__{name}__" for name in _OPERATORS.split())
 
     def __init__(self, op: Operation, value_index: int, type: TensorType) -> None:
         self.op = op

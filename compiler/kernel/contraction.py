@@ -313,7 +313,7 @@ def _sides(
     Lanes move along b. None if no index can be in lanes.
     """
     lanes, swapped = _lanes(outside, written), False
-    if lanes is None or not (a.step(lanes) or b.step(lanes)):
+    if lanes is None or not (a.step(lanes) or b.step(lanes)) or _is_row_by_row(a, b, lanes, outside):
         return None
     if isinstance(lanes.extent, Size):
         if a.step(lanes) and b.step(lanes):
@@ -329,6 +329,15 @@ def _sides(
     if a.step(lanes) and (not b.step(lanes) or (b.step(lanes) != 1 and a.step(lanes) == 1)):
         a, b, swapped = b, a, not swapped
     return a, b, written, lanes, swapped
+
+
+def _is_row_by_row(a: Access, b: Access, lanes: Index, outside: Sequence[Index]) -> bool:
+    """Return True for products of a row with one other row, as in a norm: vectors had better run along them.
+
+    No element is used for two results, so a tile of them gains nothing.
+    """
+    apart = 1 not in (a.step(lanes), b.step(lanes))
+    return apart and all(a.step(i) and b.step(i) for i in outside)
 
 
 @dataclass(frozen=True, slots=True)

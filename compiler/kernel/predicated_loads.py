@@ -47,6 +47,8 @@ def padded_load(
     value = read(tuple(places))
     if not conditions:
         return value
+    if any(same(extent, 0) for extent in shape):
+        return Const(0, value.dtype)
     inside = conditions[0]
     for condition in conditions[1:]:
         inside = inside & condition

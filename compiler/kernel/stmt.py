@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TypeVar
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import AnySize, Size, product
 from staticgraph.compiler.kernel.expr import Expr, Index, Local, Scalar
 from staticgraph.compiler.machine import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -145,10 +145,7 @@ class Buffer:
     @property
     def size(self) -> AnySize:
         """Number of elements."""
-        n: AnySize = 1
-        for extent in self.shape:
-            n *= extent
-        return n
+        return product(self.shape)
 
     @property
     def strides(self) -> tuple[AnySize, ...]:
@@ -239,10 +236,12 @@ def statements(body: tuple[Stmt, ...]) -> list[Stmt]:
     if _WITH_BODY.isdisjoint(map(type, body)):  # in C: this is asked all the time
         return [*body]
     found: list[Stmt] = []
-    for stmt in body:
+    left = [*body[::-1]]
+    while left:
+        stmt = left.pop()
         found.append(stmt)
         if stmt.__class__ in _WITH_BODY:
-            found += statements(inner(stmt))
+            left += stmt.body[::-1]  # type: ignore[union-attr]
     return found
 
 

@@ -52,10 +52,17 @@ class _Known:
 
 @dataclass(slots=True)
 class _Variants:
-    """Groups of one structure: the numbers that they have, and if these may be parameters."""
+    """Groups of one structure: the numbers that they have, and if these may be parameters.
+
+    Attributes:
+        numbers: The numbers of each.
+        product: True if they are products of matrices; None before a kernel is built.
+        windows: True if they are products also where they read rows that their launches tell.
+    """
 
     numbers: set[tuple[Hashable, ...]] = field(default_factory=set)
-    product: bool | None = None  # unknown before a kernel is built
+    product: bool | None = None
+    windows: bool | None = None
 
 
 class KernelTable:
@@ -102,9 +109,16 @@ class KernelTable:
             return self._kernel(group, known, in_place, known.numbers)
         if variants.product is None:
             variants.product = _is_product(self._kernel(group, known, in_place, known.numbers).work)
+        if not variants.product:
+            return self._kernel(group, known, in_place, (), shared=True)
         # A product is computed in tiles, by code of another kind that has no parameters.
-        numbers = tuple(n for n in known.numbers if isinstance(n, str)) if variants.product else ()
-        return self._kernel(group, known, in_place, numbers, shared=True)
+        numbers = tuple(n for n in known.numbers if isinstance(n, str))
+        if variants.windows is None:  # rows of all axes would hide that an image is padded
+            windowed = self._kernel(group, known, in_place, numbers, shared=True)
+            variants.windows = _is_product(windowed.work)
+        if variants.windows:
+            return self._kernel(group, known, in_place, numbers, shared=True)
+        return self._kernel(group, known, in_place, known.numbers)
 
     def launched(self, launch: Launch) -> Launch:
         """Take note of a launch that is in the program. Return it."""

@@ -130,6 +130,7 @@ OPS_OF = {
     ),
     "text.decoding": "decode_raw decode_csv decode_compressed",
     "text.distances": "edit_distance",
+    "text.ngrams": "string_n_grams",
     "text.string_hashes": "string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong",
     "text.string_parts": (
         "string_split string_split_v2 reduce_join unsorted_segment_join string_format unicode_transcode "

@@ -216,7 +216,7 @@ def elementwise(
 
 def predicate(**fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
     """An elementwise op whose result is bool; it has no gradient."""
-    return elementwise(result=bool_, differentiable=False, **fields)
+    return elementwise(result=bool_, differentiable=False, cheap=True, **fields)
 
 
 def reduced_shape(shape: Shape | None, axis: Any, keepdims: bool) -> Shape | None:
@@ -319,7 +319,9 @@ def _recast(value: Any, source: DType, target: DType) -> Any:
     return ops.cast(value, dtype=target) if getattr(value, "dtype", None) is source else value
 
 
-def _indexed(kind: Kind, skip: int) -> Callable[..., Callable[[Callable[..., Any]], OpDef]]:
+def indexed(kind: Kind, skip: int) -> Callable[..., Callable[[Callable[..., Any]], OpDef]]:
+    """Return the decorator of ops of a kind, whose functions have `skip` parameters before the tensors."""
+
     def decorator(
         *,
         type: Callable[..., Any],
@@ -334,6 +336,8 @@ def _indexed(kind: Kind, skip: int) -> Callable[..., Callable[[Callable[..., Any
                 kind, "element"
             )
             fields[role] = in_float32(body) if wide else body
+            if kind is Kind.MOVEMENT:
+                fields.setdefault("elements_of", (0,))
             if wide:
                 fields["grad"] = in_float32(fields.get("grad"))
             return define(
@@ -345,23 +349,13 @@ def _indexed(kind: Kind, skip: int) -> Callable[..., Callable[[Callable[..., Any
     return decorator
 
 
-movement = _indexed(Kind.MOVEMENT, 1)
-windowed = _indexed(Kind.REDUCTION, 1)
-contraction = _indexed(Kind.CONTRACTION, 1)
-source = _indexed(Kind.SOURCE, 1)
-assembly = _indexed(Kind.ASSEMBLY, 0)
-routine = _indexed(Kind.ROUTINE, 1)
-composite = _indexed(Kind.COMPOSITE, 0)
-
-
-def drawn(kind: Kind, **fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
-    """A random op, computed as ops of `kind` are. Its function gets the op's random state before the tensors.
-
-    In the user's graph the op has no such input. The state joins when the op is compiled, so `type` takes
-    both forms.
-    """
-    skip = {Kind.COMPOSITE: 1}.get(kind, 2)
-    return _indexed(kind, skip)(**{"effect": Effect.RANDOM, "differentiable": False} | fields)
+movement = indexed(Kind.MOVEMENT, 1)
+windowed = indexed(Kind.REDUCTION, 1)
+contraction = indexed(Kind.CONTRACTION, 1)
+source = indexed(Kind.SOURCE, 1)
+assembly = indexed(Kind.ASSEMBLY, 0)
+routine = indexed(Kind.ROUTINE, 1)
+composite = indexed(Kind.COMPOSITE, 0)
 
 
 def structural(

@@ -25,7 +25,7 @@ def constant(*, value: Literal) -> Any:
     """A value known when the graph is built."""
 
 
-@structural(type=lambda name, type: type, effect=Effect.SOURCE)
+@structural(type=lambda name, type: type, effect=Effect.SOURCE, internal=True)
 def parameter(*, name: str, type: TensorType) -> Any:
     """A parameter of a Function."""
 
@@ -52,7 +52,9 @@ def variable(*, dtype: DType, shape: Any) -> Any:
     """State that lives from run to run. Ops that take this tensor see the value at their turn."""
 
 
-@structural(tf="Identity", type=same_type, numpy=lambda input: input, effect=Effect.READ, strings=True)
+@structural(
+    tf="Identity", type=same_type, numpy=lambda input: input, effect=Effect.READ, strings=True, alias=0,
+)
 def read_variable(input: Any) -> Any:
     """The variable as an operand: each op that takes this tensor reads the variable at its own turn."""
 
@@ -84,20 +86,22 @@ def report_uninitialized(*variables: Any) -> Any:
 @structural(
     tf="Identity", type=same_type, numpy=lambda input: input,
     grad=lambda g, y, x: (g,), static=lambda types, values: values[0], strings=True, grad_takes=(),
-    grad_any_rank=True,
+    grad_any_rank=True, alias=0,
 )
 def identity(input: Any) -> Any:
     """The input."""
 
 
-@structural(tf="StopGradient", type=same_type, numpy=lambda input: input, differentiable=False, strings=True)
+@structural(
+    tf="StopGradient", type=same_type, numpy=lambda input: input, differentiable=False, strings=True, alias=0,
+)
 def stop_gradient(input: Any) -> Any:
     """The input, taken as a constant by `gradients`."""
 
 
 @structural(
     tf="StopGradient", type=same_type, numpy=lambda input: input,
-    grad=lambda g, y, x: (ops.vanishing(g),), grad_takes=(), grad_any_rank=True,
+    grad=lambda g, y, x: (ops.vanishing(g),), grad_takes=(), grad_any_rank=True, alias=0,
 )
 def stationary(input: Any) -> Any:
     """The input, where the user of the result does not change with it to first order: a mean in a variance.
@@ -121,7 +125,8 @@ def no_op() -> Any:
 
 
 @structural(
-    type=same_type, effect=Effect.MARK, numpy=lambda input, key: input, grad=lambda g, y, x, key: (g,)
+    type=same_type, effect=Effect.MARK, numpy=lambda input, key: input, grad=lambda g, y, x, key: (g,),
+    alias=0, internal=True,
 )
 def watch(input: Any, *, key: str) -> Any:
     """The input, kept apart from equal values by its `key`: where `gradients` takes a derivative."""
@@ -129,7 +134,7 @@ def watch(input: Any, *, key: str) -> Any:
 
 @structural(
     type=lambda variable, type: type, effect=Effect.MARK,
-    numpy=lambda variable, type: np.zeros(type.static_shape, type.dtype.numpy),
+    numpy=lambda variable, type: np.zeros(type.static_shape, type.dtype.numpy), internal=True,
 )
 def reads_of(*, variable: str, type: TensorType) -> Any:
     """All reads of a variable that have this type, in one: what a derivative by the variable is taken by."""
@@ -137,7 +142,7 @@ def reads_of(*, variable: str, type: TensorType) -> Any:
 
 @structural(
     type=same_type, effect=Effect.MARK, numpy=lambda original, fed: fed,
-    grad=lambda g, y, original, fed: (g, None),
+    grad=lambda g, y, original, fed: (g, None), alias=1, internal=True,
 )
 def override(original: Any, fed: Any) -> Any:
     """`fed` in place of `original`; gradients flow into `original`, as in TF1 when an inner tensor is fed."""

@@ -28,23 +28,6 @@ from staticgraph.compiler.graph.function import Function, Node, Value, as_output
 from staticgraph.compiler.graph.opdef import Kind, ops, recording
 from staticgraph.compiler.graph.sizes import same
 
-# Markers, and the input that they stand for.
-MARKERS = {
-    "identity": 0,
-    "watch": 0,
-    "read_variable": 0,
-    "stop_gradient": 0,
-    "stationary": 0,
-    "override": 1,
-}
-
-# Routines whose totals grow in the memory of the result. In 16 bits each step would round them, and a total
-# stops growing at some hundred times its items.
-_TOTALS = frozenset({
-    "cumprod", "cumsum", "cumulative_logsumexp", "gather_grad", "linear_recurrence", "scatter_nd",
-    "unsorted_segment_prod", "unsorted_segment_sum",
-})  # fmt: skip
-
 _SAVES = {"top_k", "self_adjoint_eig", "square_svd"}  # operations without whose further results work is saved
 
 
@@ -94,9 +77,9 @@ class _Expansion:
 
 
 def _is_expanded(node: Node, on_gpu: bool) -> bool:
-    if node.op.name in MARKERS or (len(node.inputs) > MOST_INPUTS and is_wide(node)):
+    if node.op.alias is not None or (len(node.inputs) > MOST_INPUTS and is_wide(node)):
         return True
-    return _is_composite(node, on_gpu) or (node.op.name in _TOTALS and _is_narrow(node))
+    return _is_composite(node, on_gpu) or _is_narrow_total(node)
 
 
 def _is_composite(node: Node, on_gpu: bool) -> bool:
@@ -109,8 +92,10 @@ def _is_composite(node: Node, on_gpu: bool) -> bool:
     return not lacks_sizes(node, on_gpu)
 
 
-def _is_narrow(node: Node) -> bool:
-    """Return True if a total is of numbers of 16 bits. A single update meets no other."""
+def _is_narrow_total(node: Node) -> bool:
+    """Return True if a total of numbers of 16 bits grows in memory. A single update meets no other."""
+    if not node.op.totals_in_float32:
+        return False
     (out,) = node.outputs
     alone = node.op.name == "gather_grad" and same(node.inputs[1].type.size, 1)
     return out.dtype.is_floating and out.dtype.size == 2 and not alone
@@ -118,10 +103,10 @@ def _is_narrow(node: Node) -> bool:
 
 def _rebuild(node: Node, inputs: tuple[Value, ...], on_gpu: bool) -> Value | tuple[Value, ...]:
     build = node.outputs[0].recorder
-    if node.op.name in MARKERS:
-        return inputs[MARKERS[node.op.name]]
+    if node.op.alias is not None:
+        return inputs[node.op.alias]
     with build.at(node.where), recording(build):
-        if node.op.name in _TOTALS and _is_narrow(node):
+        if _is_narrow_total(node):
             from staticgraph.compiler.ops.kinds import in_float32
 
             wide = in_float32(node.op)

@@ -3,10 +3,6 @@
     argmax(x, axis=1), x: float32[8, 10]   ->  [0, 9]
     minimum(n, 99)                         ->  [the least of n's dtype, 99]
     i in `while i < 20: i = i + 1`         ->  [0, 19], if it begins with 0
-    range(n), n an open size               ->  [0, n - 1]
-
-The ends are compared only if the answer is the same for all values of open sizes: a guard would be another
-program, and what is not proven is looked at in a run.
 
 A run in which an index is out of range is refused, so that the value of `gather` is an element of its input.
 """
@@ -14,30 +10,17 @@ A run in which an index is out of range is refused, so that the value of `gather
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.shapes import normalize_axes
-from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, positive, proven, same
-from staticgraph.compiler.passes.trip_count import conjuncts, plain, step_of
+from staticgraph.compiler.graph.sizes import bounds, proven, same
+from staticgraph.compiler.passes.trip_count import conjuncts, step_of
 
-Interval = tuple[AnySize, AnySize]  # the least and the greatest
+Interval = tuple[float, float]  # the least and the greatest
 
-# Ops whose elements are elements of some of their inputs, by the positions of these; None: of all.
-# fmt: off
-_MOVES: dict[str, tuple[int, ...] | None] = {
-    "broadcast_to": (0,), "concat": None, "expand_dims": (0,), "fill": (0,), "gather": (0,),
-    "gather_nd": (0,), "identity": (0,), "pick": (0,), "read_variable": (0,),
-    "reduce_max": (0,), "reduce_min": (0,), "reshape": (0,), "reverse": (0,), "reverse_sequence": (0,),
-    "select": (1, 2), "select_rows": (1, 2), "slice": (0,), "split": (0,), "split_v": (0,), "squeeze": (0,),
-    "stack": None, "stop_gradient": (0,), "strided_slice": (0,), "tile": (0,), "transpose": (0,),
-    "unstack": (0,), "watch": (0,),
-}
-# fmt: on
-_EXTREMES = ("reduce_max", "reduce_min")  # of no elements they are the least and the greatest number there is
-# Ops that give positions along an axis of their first input, by the number of the output that does.
-_POSITIONS = {"argmax": 0, "argmin": 0, "top_k": 1}
 _TRIES = 3  # how often what a loop carries is guessed
 _ENDLESS = 1 << 50  # iterations: no loop does as many in a week
 
@@ -68,51 +51,27 @@ class Intervals:
     def _of(self, value: Value) -> Interval:
         whole = _of_dtype(value)
         found = self._computed(value)
-        return found if found is not None and is_inside(found, *whole) else whole
+        if found is None:
+            return whole
+        least, greatest = (
+            bounds(found[0])[0],
+            bounds(found[1])[1],
+        )  # ends are compared
+        return (least, greatest) if whole[0] <= least and greatest <= whole[1] else whole
 
     def _computed(self, value: Value) -> Interval | None:
         """Return what the op of a value tells, perhaps beyond what the dtype holds; None if nothing."""
-        node = value.node
-        name = node.op.name
-        given = [self.known[v] for v in _read(value)]
+        node, op = value.node, value.node.op
         if (array := value.constant) is not None:
             return (int(array.min()), int(array.max())) if array.size else (0, 0)
-        if name in _POSITIONS and value.index == _POSITIONS[name]:
-            shape = node.inputs[0].shape
-            axis = node.attrs.get("axis", -1)
-            count = shape[axis or 0] if name != "top_k" else shape[-1]
-            return 0, positive(count) - 1
-        match name, given:
-            case "minimum", [a, b]:
-                return _least(a[0], b[0]), _one(operator.le, a[1], b[1])
-            case "maximum", [a, b]:
-                return _one(operator.ge, a[0], b[0]), _greatest(a[1], b[1])
-            case "add", [a, b]:
-                return a[0] + b[0], a[1] + b[1]
-            case "subtract", [a, b]:
-                return a[0] - b[1], a[1] - b[0]
-            case "multiply", [a, b]:
-                ends = [x * y for x in a for y in b]
-                return _least(*ends), _greatest(*ends)
-            case "floormod", [_, b] if proven(operator.gt, b[0], 0):
-                return 0, b[1] - 1
-            case "floor_div", [a, b] if proven(operator.gt, b[0], 0):
-                ends = [x // y for x in a for y in numbers(b)]
-                return _least(*ends), _greatest(*ends)
-            case "cast", [a]:
-                return a
-            case "range", _:
-                start, limit, delta = (node.attrs[name] for name in ("start", "limit", "delta"))
-                if isinstance(delta, Size):
-                    return None
-                return (start, limit - 1) if delta > 0 else (limit + 1, start)
-            case "multinomial" | "stateless_multinomial", _:
-                return 0, next(v for v in node.inputs if v.dtype.is_floating).shape[-1] - 1
-            case "branch", _:
-                return self._of_branch(value)
-        if name in _MOVES and given and not any(same(v.size, 0) for v in node.inputs):
-            return None if name in _EXTREMES and _may_be_of_none(node) else _union(given)
-        return None
+        if op.name == "branch":
+            return self._of_branch(value)
+        given = [self.known[v] for v in _read(value)]
+        if op.interval is not None:
+            return op.interval(value, *given)
+        if not given or any(same(v.size, 0) for v in node.inputs):
+            return None
+        return None if op.kind is Kind.REDUCTION and _may_be_of_none(node) else _union(given)
 
     def _of_branch(self, value: Value) -> Interval:
         node = value.node
@@ -124,7 +83,7 @@ class Intervals:
 
     def captured(self, params: Iterable[Value], inputs: Iterable[Value]) -> dict[Value, Interval]:
         """Return the intervals of the params of a loop or branch that stand for `inputs`."""
-        return {p: numbers(self.of(v)) for p, v in zip(params, inputs, strict=True) if _counts(v)}
+        return {p: self.of(v) for p, v in zip(params, inputs, strict=True) if _counts(v)}
 
     def in_body(self, loop: Node) -> dict[Value, Interval]:
         """Return the intervals of the params of a loop's body, in every iteration."""
@@ -134,7 +93,7 @@ class Intervals:
         guess = {p: _counted(loop, p, first, captures) or first for p, first in init.items()}
         for _ in range(_TRIES):
             inside = Intervals({**captures, **guess})
-            after = {p: numbers(inside.of(body.results[1 + body.params.index(p)])) for p in guess}
+            after = {p: inside.of(body.results[1 + body.params.index(p)]) for p in guess}
             grown = {
                 p: guess[p] if _counted(loop, p, init[p], captures) else _union([guess[p], after[p]])
                 for p in guess
@@ -148,11 +107,13 @@ class Intervals:
 
 def _read(value: Value) -> list[Value]:
     """Return the inputs whose intervals tell that of a value."""
-    node = value.node
-    if node.op.name in ("loop", "branch", "parameter", "constant"):
-        return []
-    positions = _MOVES.get(node.op.name)
-    inputs = node.inputs if positions is None else [node.inputs[i] for i in positions]
+    node, op = value.node, value.node.op
+    if op.interval is not None or op.elements_of == ():
+        inputs: Sequence[Value] = node.inputs
+    elif op.alias is not None:
+        inputs = [node.inputs[op.alias]]
+    else:
+        inputs = [node.inputs[i] for i in op.elements_of or ()]
     return [v for v in inputs if _counts(v)]
 
 
@@ -161,7 +122,7 @@ def _counts(value: Value) -> bool:
 
 
 def _may_be_of_none(node: Node) -> bool:
-    """Return True if a reduction may be over axes without elements."""
+    """Return True if a reduction may be over axes without elements: then its result is none of them."""
     shape = node.inputs[0].shape
     axes = normalize_axes(node.attrs["axis"], len(shape))
     return not all(proven(operator.gt, shape[axis], 0) for axis in axes)
@@ -172,38 +133,7 @@ def _of_dtype(value: Value) -> Interval:
 
 
 def _union(intervals: Iterable[Interval]) -> Interval:
-    return reduce(lambda a, b: (_least(a[0], b[0]), _greatest(a[1], b[1])), intervals)
-
-
-def is_inside(interval: Interval, least: AnySize | None, greatest: AnySize | None) -> bool:
-    """Return True if an interval lies between two ends, both of them inclusive, whatever open sizes are."""
-    return (least is None or proven(operator.le, least, interval[0])) and (
-        greatest is None or proven(operator.le, interval[1], greatest)
-    )
-
-
-def numbers(interval: Interval) -> tuple[int, int]:
-    """Return an interval of numbers that has another in it for all values of open sizes."""
-    return bounds(interval[0])[0], bounds(interval[1])[1]
-
-
-def _least(*ends: AnySize) -> AnySize:
-    """Return what none of some sizes is less than."""
-    found = (a for a in ends if all(proven(operator.le, a, b) for b in ends))
-    return next(found, min(bounds(a)[0] for a in ends))
-
-
-def _greatest(*ends: AnySize) -> AnySize:
-    """Return what none of some sizes is greater than."""
-    found = (a for a in ends if all(proven(operator.ge, a, b) for b in ends))
-    return next(found, max(bounds(a)[1] for a in ends))
-
-
-def _one(compare: Callable[[AnySize, AnySize], bool], a: AnySize, b: AnySize) -> AnySize:
-    """Return the one of two sizes that compares so with the other, a number if none is proven to."""
-    if proven(compare, a, b):
-        return a
-    return b if proven(compare, b, a) or isinstance(a, Size) else a
+    return reduce(lambda a, b: (min(a[0], b[0]), max(a[1], b[1])), intervals)
 
 
 def _counted(
@@ -215,7 +145,7 @@ def _counted(
     """
     body: Function = loop.attrs["body"]
     result = body.results[1 + body.params.index(param)]
-    step = None if param.rank else step_of(plain(result), param)
+    step = None if param.rank else step_of(result.plain, param)
     if not step:
         return None
     low, high = _of_dtype(param)
@@ -227,7 +157,7 @@ def _counted(
     for condition in conjuncts(body.results[0]):
         limit = _limit(condition, result, step > 0)
         if limit is not None and _outside(limit[0], body.params[: loop.attrs["carried"]]):
-            least, greatest = numbers(inside.of(limit[0]))
+            least, greatest = inside.of(limit[0])
             last = greatest - limit[1] if step > 0 else least + limit[1]
             ends.append(max(last, first[1]) if step > 0 else min(last, first[0]))
             stays |= low <= ends[-1] + step <= high
@@ -242,11 +172,11 @@ def _limit(condition: Value, counter: Value, upwards: bool) -> tuple[Value, int]
     mirrored = {"greater": 1, "greater_equal": 0} if upwards else {"less": 1, "less_equal": 0}
     if len(condition.node.inputs) != 2:
         return None
-    left, right = map(plain, condition.node.inputs)
+    left, right = (v.plain for v in condition.node.inputs)
     name = condition.node.op.name
-    if left is plain(counter) and name in names:
+    if left is counter.plain and name in names:
         return right, names[name]
-    if right is plain(counter) and name in mirrored:
+    if right is counter.plain and name in mirrored:
         return left, mirrored[name]
     return None
 

@@ -6,17 +6,14 @@ in_range(i, 0, 20) in `for i in range(20)`              ->  True
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
-from staticgraph.compiler.graph.sizes import AnySize, same
-from staticgraph.compiler.graph.sizes import proven as proven_size
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.ops.control.control_flow import functions
-from staticgraph.compiler.passes.intervals import Interval, Intervals, is_inside
-from staticgraph.compiler.passes.trip_count import plain
+from staticgraph.compiler.passes.intervals import Interval, Intervals
 
 
 def proven(function: Function) -> Function:
@@ -83,25 +80,25 @@ def _holds(node: Node, intervals: Intervals) -> bool:
         return True
     match node.op.name:
         case "in_range":
-            return _in_range(intervals.of(x), attrs["low"], attrs["high"])
+            return _inside(intervals.of(x), attrs["low"], attrs["high"])
         case "coordinates_in_range":
             columns = _columns(x, intervals)
-            return all(_in_range(i, 0, n) for i, n in zip(columns, attrs["sizes"], strict=True))
+            return all(_inside(i, 0, n) for i, n in zip(columns, attrs["sizes"], strict=True))
         case "below":
-            return proven_size(operator.lt, intervals.of(x)[1], intervals.of(node.inputs[1])[0])
+            return intervals.of(x)[1] < intervals.of(node.inputs[1])[0]
         case "nonzero":
             least, greatest = intervals.of(x)
-            return proven_size(operator.gt, least, 0) or proven_size(operator.lt, greatest, 0)
+            return least > 0 or greatest < 0
     return False
 
 
-def _in_range(interval: Interval, low: AnySize | None, high: AnySize | None) -> bool:
-    return is_inside(interval, low, None if high is None else high - 1)
+def _inside(interval: Interval, low: int | None, high: int | None) -> bool:
+    return (low is None or low <= interval[0]) and (high is None or interval[1] < high)
 
 
 def _columns(x: Value, intervals: Intervals) -> list[Interval]:
     """Return the interval of each number along the last axis."""
-    x, last = plain(x), x.rank - 1
+    x, last = x.plain, x.rank - 1
     axis = x.node.attrs.get("axis")
     if x.node.op.name in ("stack", "concat") and axis in (last, -1):
         single = x.node.op.name == "stack"

@@ -134,17 +134,15 @@ def _moved(function: Function, moved: Mapping[Node, Grouping]) -> Function:
 
     def rebuilt(node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...]:
         build = node.outputs[0].recorder
+        source = unshaped.get(inputs[0]) if node.op.name in RESHAPES else None
+        if source is None and (node not in moved or node.op.name in RESHAPES):
+            again = build.again(node, inputs).outputs
+            if node in moved:
+                (unshaped[again[0]],) = inputs
+            return again
         with build.at(node.where), recording(build):
-            if node.op.name in RESHAPES:
-                source = unshaped.get(inputs[0])
-                if source is not None:
-                    return (_shaped(source, node.outputs[0].shape),)
-                (made,) = build.again(node, inputs).outputs
-                if node in moved:
-                    (unshaped[made],) = inputs
-                return (made,)
-            if node not in moved:
-                return build.again(node, inputs).outputs
+            if source is not None:
+                return (_shaped(source, node.outputs[0].shape),)
             operands = [_operand(v, unshaped, moved[node]) for v in inputs]
             (result,) = build.again(node, operands).outputs
             made = _shaped(result, node.outputs[0].shape)

@@ -42,8 +42,7 @@ def most_rounds(
 
 def conjuncts(pred: Value) -> list[Value]:
     """Return the conditions that hold if `pred` does."""
-    if pred.node.op.name in ("identity", "watch"):
-        return conjuncts(pred.node.inputs[0])
+    pred = pred.plain
     if pred.node.op.name == "logical_and":
         return [part for v in pred.node.inputs for part in conjuncts(v)]
     return [pred]
@@ -56,14 +55,14 @@ def _counted(
     name = condition.node.op.name
     if name not in _MIRRORED:
         return None
-    left, right = map(plain, condition.node.inputs)
+    left, right = (v.plain for v in condition.node.inputs)
     if _size(right) is None:
         left, right, name = right, left, _MIRRORED[name]
     bound = _size(right)
-    counters = [i for i, result in enumerate(results) if plain(result) is left]
+    counters = [i for i, result in enumerate(results) if result.plain is left]
     if bound is None or not counters:
         return None
-    first, step = _size(plain(init[counters[0]])), step_of(left, params[counters[0]])
+    first, step = _size(init[counters[0]].plain), step_of(left, params[counters[0]])
     if first is None or not step:
         return None
     sign = -1 if name in _DOWN else 1
@@ -96,16 +95,9 @@ def step_of(value: Value, param: Value) -> float | None:
     """The constant that makes `value` of `param`."""
     if value.node.op.name not in ("add", "subtract") or not value.dtype.is_integer:
         return None
-    left, right = map(plain, value.node.inputs)
+    left, right = (v.plain for v in value.node.inputs)
     if left is param and (step := number(right)) is not None:
         return step if value.node.op.name == "add" else -step
     if right is param and value.node.op.name == "add":
         return number(left)
     return None
-
-
-def plain(value: Value) -> Value:
-    """The value behind markers."""
-    while value.node.op.name in ("identity", "watch"):
-        value = value.node.inputs[0]
-    return value

@@ -21,7 +21,7 @@ from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.runtime.cpu.jit import host
 from staticgraph.runtime.cpu.open_step import OpenStep
 from staticgraph.runtime.executable import Checks, Origins, changes, state_arguments
-from staticgraph.runtime.memory import (
+from staticgraph.runtime.state.memory import (
     address_of,
     empty,
     from_storage,
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from staticgraph.runtime.cpu.disk.loaded_program import LoadedProgram
     from staticgraph.runtime.cpu.pool import Pool
     from staticgraph.runtime.cpu.watch import Watch
-    from staticgraph.runtime.memory import BufferPool
     from staticgraph.runtime.processes.collective_calls import CollectiveCalls
+    from staticgraph.runtime.state.memory import BufferPool
     from staticgraph.runtime.state.variables import VariableStore
 
 NO_VALUES: Mapping[str, int] = MappingProxyType({})

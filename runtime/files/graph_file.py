@@ -44,8 +44,8 @@ from staticgraph.runtime.files.attributes import (
 from staticgraph.runtime.files.container import cut_short
 from staticgraph.runtime.files.signature import STRUCTURES, BoundFunction, InputShapes, operations_of
 from staticgraph.runtime.files.values import collect, owned, shared
-from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.session import Session
+from staticgraph.runtime.state.memory import from_storage, to_storage
 from staticgraph.runtime.state.variables import VariableStore
 
 

@@ -355,19 +355,6 @@ class RegionReader:
                 raise InvalidFileError(f"region {number} is not a part of an operation")
 
 
-# Made by the compiler.
-_INTERNAL = {
-    "branch",
-    "custom_vjp",
-    "effect",
-    "loop",
-    "override",
-    "parameter",
-    "reads_of",
-    "undefined_gradient",
-    "unset",
-    "watch",
-}
 # What attributes may be where otherwise they are Python's, or the paths of other files.
 _PLAIN: dict[tuple[str, str], tuple[Any, ...]] = {
     ("print_line", "stream"): ("stdout", "stderr"),
@@ -384,7 +371,7 @@ def refusal(op: OpDef, attrs: Mapping[str, Any]) -> str | None:
     "its stream is '/home/me/.profile'"
     >>> refusal(OPS["print_line"], {"stream": "stdout"})
     """
-    if op.name in _INTERNAL:
+    if op.internal:
         return f"{op.name} is an op of the compiler's"
     for name, value in attrs.items():
         if value not in _PLAIN.get((op.name, name), (value,)):

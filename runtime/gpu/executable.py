@@ -40,7 +40,7 @@ from staticgraph.runtime.gpu.staging import CardConstants, Packet, Slot
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
 from staticgraph.runtime.gpu.untouched import untouched_if_it_fails
-from staticgraph.runtime.memory import LARGE, BufferPool
+from staticgraph.runtime.state.memory import LARGE, BufferPool
 from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 
 if TYPE_CHECKING:

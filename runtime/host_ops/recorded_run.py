@@ -45,7 +45,7 @@ def repeatable(stages: Segments, feeds: Sequence[Tensor]) -> bool:
         not stages.cuts
         and all(op.definition.effect is Effect.PURE and not regions_of(op) for op in hosts)
         and all(each.definition.effect in _REPEATABLE for each in with_inner(stages.native))
-        and not any(t.dtype is string for t in crossing)
+        and not any(t.dtype is string and variable_of(t) is not None for t in crossing)
     )
 
 
@@ -149,23 +149,40 @@ class _Host:
 
     def __init__(self, op: Operation) -> None:
         self._op = op
+        constants = [t for t in op.all_inputs if t.op.definition.name == "constant"]
+        self._constants = {t: t.op.attrs["value"].array for t in constants}
 
     def perform(self, values: Values, pending: PendingWrites) -> bool:
         """Compute the op."""
+        op, constants = self._op, self._constants
 
         def value(tensor: Tensor) -> np.ndarray:
-            if (self._op, tensor) in values:
-                return values[self._op, tensor]
-            return values[tensor] if tensor in values else tensor.op.attrs["value"].array
+            if (op, tensor) in values:
+                return values[op, tensor]
+            return constants[tensor] if tensor in constants else values[tensor]
 
-        values.update(zip(self._op.outputs, perform(self._op, value), strict=True))
+        values.update(zip(op.outputs, perform(op, value), strict=True))
         return True
 
 
-def _part(event: Event, last: bool) -> _Stage | _Cut | _Host:
+class _Constant:
+    """A constant that host ops take, such as strings."""
+
+    def __init__(self, op: Operation) -> None:
+        self._made = {op.outputs[0]: op.attrs["value"].array}
+
+    def perform(self, values: Values, pending: PendingWrites) -> bool:
+        """Know it."""
+        values.update(self._made)
+        return True
+
+
+def _part(event: Event, last: bool) -> _Stage | _Cut | _Constant | _Host:
     match event:
         case StageRun():
             return _Stage(event, last)
+        case Call(op) if op.definition.name == "constant":
+            return _Constant(op)
         case Call(op, 0):
             return _Host(op)
         case Call(op, padded):

@@ -21,7 +21,7 @@ from staticgraph.runtime.backend import Programs
 from staticgraph.runtime.executable import Checks, Executable, Origins, changes, state_arguments
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.interpreter.interpreter import Interpreter
-from staticgraph.runtime.memory import BufferPool, empty, from_storage, to_storage
+from staticgraph.runtime.state.memory import BufferPool, empty, from_storage, to_storage
 from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 
 # Performs a step that computes these fetches, for values of its params. Returns its results.

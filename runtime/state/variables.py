@@ -29,7 +29,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.forks import in_child, reclaim
-from staticgraph.runtime.memory import address_of, empty, from_storage, to_storage
+from staticgraph.runtime.state.memory import address_of, empty, from_storage, to_storage
 from staticgraph.runtime.state.resources import MOMENT, Resources, closed_meanwhile, remaining
 
 

@@ -56,7 +56,8 @@ def cond(
         fn2: The old name of `false_fn`.
 
     Returns:
-        The result of the function that is run, in the structure that both functions return.
+        The result of the function that is run, in the structure that both functions return; in place of an
+        operation, the value of `pred`.
 
     Raises:
         TypeError: If `pred` is not a bool tensor, if a function is not callable or is given under both of
@@ -235,11 +236,12 @@ def _branch(graph: Graph, pred: Tensor, functions: Sequence[Callable[[], Any]], 
     carriers = []
     count_captures(graph, [pred])
     count_more(graph, 4)  # TensorFlow's Switch, switch_t, switch_f and pred_id
-    for region, function in zip(regions, functions, strict=True):
+    for number, (region, function) in enumerate(zip(regions, functions, strict=True)):
         made = call(graph, region, function)
         with graph.inside(region):
             carriers.append(Carrier(made))
-            finish(region, carriers[-1].tensors())
+            # An operation stands for the condition under which it runs, as in TensorFlow.
+            finish(region, carriers[-1].tensors(number == 0 or pred.dtype is not bool_))
             count_captures(graph, region.results)
     _check_same(carriers)
     _widen_indices(graph, carriers, regions)

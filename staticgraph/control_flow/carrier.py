@@ -27,9 +27,9 @@ class Carrier:
         """For each leaf, what decides if another can take its place: its class and number of tensors."""
         return [(type(leaf), len(parts)) if is_composite(leaf) else 1 for leaf, parts in self._each()]
 
-    def tensors(self) -> list[Tensor]:
-        """The tensors that stand for the leaves."""
-        return [as_carried(part) for parts in self._parts for part in parts]
+    def tensors(self, done: bool = True) -> list[Tensor]:
+        """The tensors that stand for the leaves; `done` for those of operations."""
+        return [as_carried(part, done) for parts in self._parts for part in parts]
 
     def restore(self, tensors: Sequence[Tensor]) -> Any:
         """The structure with other tensors in it."""
@@ -71,11 +71,11 @@ def _restored(leaf: Any, tensors: list[Tensor]) -> Any:
     return leaf.with_components(tensors) if is_composite(leaf) else tensors[0]
 
 
-def as_carried(leaf: Any) -> Tensor:
-    """The tensor that stands for a leaf. What an operation gives is a number that nothing uses."""
+def as_carried(leaf: Any, done: bool = True) -> Tensor:
+    """The tensor that stands for a leaf. That of an operation is the truth value `done`, known after it."""
     if isinstance(leaf, TensorArray):
         return leaf.flow
     if isinstance(leaf, Operation):
         with leaf.graph.control_dependencies([leaf]):
-            return convert_to_tensor(0, name="control_dependency")
+            return convert_to_tensor(done, name="control_dependency")
     return convert_to_tensor(leaf)

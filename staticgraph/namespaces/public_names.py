@@ -117,6 +117,7 @@ NAMES = {
         "sparse_transpose SparseTensor SparseTensorValue"
     ),
     "staticgraph.state.counting": "count_up_to",
+    "staticgraph.state.creators": "variable_creator_scope",
     "staticgraph.state.initializers": (
         "constant_initializer=Constant glorot_normal_initializer=GlorotNormal "
         "glorot_uniform_initializer=GlorotUniform ones_initializer=Ones orthogonal_initializer=Orthogonal "
@@ -167,9 +168,11 @@ _EXTENSIONS = {
     "formats.functions": "functions_of",
     "formats.tf.graph_def.export": "as_graph_def graph_def_versions",
     "formats.tf.graph_def.operation_view": "attribute inputs node_def",
+    "formats.tf.messages.tensors": "shape_proto",
     "formats.tf.meta_graph.collections": "variable_def",
     "runtime.debug.crash_file": "write_crash_dump",
     "state.counting": "count_up_to",
+    "state.creators": "created_variable",
     "tf1.compat.areas": "public_names",
     "tf1.keras.saving.opened": "keras_function",
     "tf1.keras.state": "keras_session",

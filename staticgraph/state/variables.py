@@ -72,6 +72,7 @@ class SaveSliceInfo:
 
 
 _SaveSliceInfo = SaveSliceInfo
+CREATORS = "variable creators"  # key in `Graph.attached`: the functions of the open `variable_creator_scope`s
 
 # To type checkers a variable is a tensor: it has the operators and methods, and goes where tensors go.
 if TYPE_CHECKING:
@@ -121,8 +122,12 @@ class Variable(_Base):
     SaveSliceInfo = _SaveSliceInfo
     _save_slice_info: _SaveSliceInfo | None = None  # if it is a part of a larger variable
 
-    def __new__(cls, *_: Any, **__: Any) -> Any:
-        """Return a new variable, or the one that another replica of the model has made in its place."""
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        """Return a new variable, the one that another replica of the model has made in its place, or what the
+        creators of `variable_creator_scope` make.
+        """
+        if creators := get_default_graph().attached.get(CREATORS):
+            return EXTENSIONS["created_variable"](cls, creators, args, options)
         replica = replicas.present()
         twin = None if replica is None else replica.twin()
         return super().__new__(cls) if twin is None else twin
@@ -145,7 +150,7 @@ class Variable(_Base):
         aggregation: VariableAggregation = VariableAggregation.NONE,
         shape: Any = None,
     ) -> None:
-        if hasattr(self, "_handle"):  # of another replica
+        if hasattr(self, "_handle"):  # of another replica, or made by a creator
             return
         self._synchronization, self._aggregation = synchronization, aggregation
         if variable_def is not None:

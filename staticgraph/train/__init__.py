@@ -13,6 +13,7 @@ lazy_names(
             "checkpoint_exists CheckpointState generate_checkpoint_state_proto get_checkpoint_mtimes "
             "get_checkpoint_state latest_checkpoint remove_checkpoint update_checkpoint_state"
         ),
+        "staticgraph.formats.tf.checkpoints.vocabularies": "VocabInfo",
         "staticgraph.formats.tf.checkpoints.checkpoint_manager": "CheckpointManager",
         "staticgraph.formats.tf.checkpoints.object_checkpoint": "Checkpoint",
         "staticgraph.tf1.training.cluster": "ClusterSpec replica_device_setter Server",

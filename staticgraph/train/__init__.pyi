@@ -33,6 +33,9 @@ from staticgraph.formats.tf.checkpoints.object_checkpoint import (
 from staticgraph.formats.tf.checkpoints.saver import (
     Saver as Saver,
 )
+from staticgraph.formats.tf.checkpoints.vocabularies import (
+    VocabInfo as VocabInfo,
+)
 from staticgraph.formats.tf.meta_graph.meta_graph import (
     export_meta_graph as export_meta_graph,
 )

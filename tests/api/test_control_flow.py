@@ -239,9 +239,13 @@ class TestBranches:
         chosen = sg.cond(p, lambda: sg.group(v.assign_add(1.0)), lambda: sg.no_op())
         with sg.Session() as sess:
             sess.run(sg.global_variables_initializer())
-            sess.run(chosen, {p: True})
-            sess.run(chosen, {p: False})
+            assert [sess.run(chosen, {p: value}) for value in (True, False)] == [True, False]
             assert sess.run(v) == 2.0
+
+    def test_an_operation_beside_a_truth_value(self):
+        p = sg.placeholder(sg.bool, [])
+        y = sg.cond(p, lambda: sg.no_op(), lambda: sg.constant(True))
+        assert [run(y, {p: value}).tolist() for value in (True, False)] == [True, True]
 
     def test_switch_case(self):
         i = sg.placeholder(sg.int32, [])

@@ -190,6 +190,7 @@ UNSAMPLED: dict[str, tuple[Around, ...]] = {
     "unicode_decode_with_offsets": (
         partial(_words, op=lambda s: sg.strings.unicode_decode_with_offsets(s[1], "UTF-8")[0]),
     ),
+    "string_n_grams": (partial(_words, op=lambda s: sg.strings.ngrams(s, 2)),),
     "unicode_encode": (
         lambda given: sg.strings.unicode_encode(given(np.array([104, 8364], np.int32)), "UTF-8"),
     ),

@@ -12,7 +12,7 @@ from staticgraph.runtime.gpu.cuda.driver import Card
 from staticgraph.runtime.gpu.cuda.present import CudaSystem
 from staticgraph.tf1 import keras
 from staticgraph.tf1.compat.devices.local_devices import list_local_devices
-from staticgraph.tf1.compat.legacy.testing import (
+from staticgraph.tf1.compat.testing.cases import (
     gpu_device_name,
     is_built_with_cuda,
     is_built_with_rocm,

@@ -69,6 +69,15 @@ def test_convolution_sums_over_rows_of_the_window():
     assert c.a.step(q) == 10
 
 
+def test_products_of_rows_with_one_row_each_are_no_matrix_product():
+    """No element is used twice, so vectors run along the rows, as in every other sum of a row."""
+    row = Buffer(float32, (8,), written=True)
+    squares = Reduce((K,), "add", A * A)
+    assert analyse((M,), (Store("r", (M,), squares),), BUFFERS | {"r": row}) is None
+    columns = Reduce((M,), "add", A * A)  # down columns, neighbours are next to each other
+    assert analyse((K,), (Store("r", (K,), columns),), BUFFERS | {"r": Buffer(float32, (10,), True)})
+
+
 def test_epilogue_is_made_of_locals():
     c = of(scalar.maximum(product() + Load("bias", (N,), float32), 0.0))
     ((local, access),) = c.loads.items()

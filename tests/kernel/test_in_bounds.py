@@ -105,6 +105,10 @@ def test_refused(place: Expr):
         Loop(i, (store(i, x(scalar.minimum(scalar.maximum(n(i), 0) + 1, 3))),)),
         Loop(i, (If(n(i) + 1 < 4, (If(n(i) >= 0, (store(n(i)),)),)),)),
         Loop(i, (If(i < 2, (store(j),)),)),
+        While(x(at) > 0.0, (Update(at, at + 1),)),
+        Loop(i, (If(x(n(i)) > 0.0, (store(i),)),)),
+        Loop(i, (Let(value, x(n(i))), store(i))),
+        Loop(i, (Let(value, one), Update(value, x(n(i))), store(i))),
     ],
     ids=[
         "data",
@@ -116,6 +120,10 @@ def test_refused(place: Expr):
         "a sum that overflows",
         "a condition that overflows",
         "guarded by another",
+        "in the condition of a loop",
+        "in a condition",
+        "in what is given a name",
+        "in what is assigned",
     ],
 )
 def test_clamped(body: Stmt):

@@ -31,6 +31,12 @@ def test_what_is_written_is_recognised_also_when_simplified(shift):
     assert [(x.place, x.extent) for x in inside] == [(affine(place), 6)]
 
 
+def test_an_array_without_elements_is_zeros():
+    """No position is in it: a selection would still have one, and be refused."""
+    made = padded_load(lambda place: Load("x", place, float32), (ROW + TAP - 1, COLUMN), (0, 5))
+    assert made == Const(0, float32)
+
+
 def test_both_axes():
     load, inside = unpadded(element(ROW + TAP - 1, COLUMN - TAP), BUFFERS)
     assert [affine(p) for p in load.at] == [affine(ROW + TAP - 1), affine(COLUMN - TAP)]

@@ -13,7 +13,20 @@ from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.lower import kernel_dedup as alike
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import Launch
+from staticgraph.compiler.stages import observing
 from staticgraph.runtime.cpu.executable import evaluate
+
+
+def test_convolutions_of_groups_of_channels_are_products(rng):
+    """Kernels that differ in the channels that they read are one kernel only if that stays a product."""
+    x, w = (sg.placeholder(sg.float32, shape) for shape in ([2, 9, 9, 64], [3, 3, 16, 64]))
+    parts = zip(sg.split(x, 4, 3), sg.split(w, 4, 3), strict=True)
+    made = sg.concat([sg.nn.conv2d(a, b, [1, 1, 1, 1], "SAME") for a, b in parts], 3)
+    seen = []
+    with observing(lambda stage, before, after: seen.append(stage)), sg.Session(device="cpu") as session:
+        given = {x: rng.normal(size=x.shape.as_list()), w: rng.normal(size=w.shape.as_list())}
+        session.executable(sg.gradients(sg.reduce_sum(made * made), [x, w]), given)
+    assert seen.count("print_gemm") == 12, seen
 
 
 @pytest.fixture

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from staticgraph.compiler.graph.open_sizes import replaced
 from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
-from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
+from staticgraph.compiler.lower.buffer_assignment import (
+    Candidate,
+    fullest,
+    lifetimes,
+    plan_arena,
+    plan_open,
+)
 from staticgraph.compiler.lower.program import OpenPlace
 
-lifetimes = st.lists(
+drawn_lifetimes = st.lists(
     st.tuples(st.integers(0, 3000), st.integers(0, 30), st.integers(0, 12)), max_size=40
 ).map(lambda items: {i: (size, born, born + length) for i, (size, born, length) in enumerate(items)})
 
 
 @settings(max_examples=300)
-@given(lifetimes)
+@given(drawn_lifetimes)
 def test_live_buffers_do_not_overlap(buffers: dict[int, tuple[int, int, int]]):
     offsets, size = plan_arena(buffers)
     assert offsets.keys() == buffers.keys()
@@ -31,14 +39,14 @@ def test_live_buffers_do_not_overlap(buffers: dict[int, tuple[int, int, int]]):
 
 
 @settings(max_examples=100)
-@given(lifetimes)
+@given(drawn_lifetimes)
 def test_no_larger_than_all_buffers_together(buffers: dict[int, tuple[int, int, int]]):
     _, size = plan_arena(buffers)
     assert size <= sum(padded(max(s, 1)) for s, _, _ in buffers.values())
 
 
 @settings(max_examples=100)
-@given(lifetimes, st.integers(0, 100))
+@given(drawn_lifetimes, st.integers(0, 100))
 def test_live_buffers_of_open_sizes_do_not_overlap(buffers: dict[int, tuple[int, int, int]], n: int):
     places, total = plan_open(
         {key: (symbol("n") * size, born, last) for key, (size, born, last) in buffers.items() if size}
@@ -48,6 +56,8 @@ def test_live_buffers_of_open_sizes_do_not_overlap(buffers: dict[int, tuple[int,
         start = place.offset if isinstance(place, OpenPlace) else place
         start, size = replaced(start, {"n": n}), buffers[key][0] * n
         assert start % ALIGNMENT == 0 and start + size <= replaced(total, {"n": n})
+        if isinstance(place, OpenPlace):  # what may run at the same time is found by these numbers
+            assert size <= replaced(place.unit, {"n": n}) * (place.stop - place.start)
         spans[key] = start, start + size
     for a, (low, high) in spans.items():
         for b, (start, stop) in spans.items():
@@ -60,6 +70,20 @@ def test_vectors_of_open_length_take_what_they_need():
     n = symbol("n")
     _, total = plan_open({"one": (4 * n, 0, 1), "other": (4 * n, 1, 2), "pairs": (24 * n, 1, 2)})
     assert replaced(total, {"n": 1_000_000}) <= 1.01 * 32_000_000
+
+
+def test_a_value_that_is_computed_again_lives_twice():
+    """Each time until it is read last; what no kernel writes, and what has no memory of its own, never."""
+    kernels: Any = [
+        (["x"], ["a", "other"]),
+        (["a"], ["b"]),
+        (["b", "other"], ["a"]),
+        (["a", "b"], []),
+        ([], []),
+    ]
+    items = [Candidate(None, tuple(reads), tuple(writes), False) for reads, writes in kernels]  # type: ignore[arg-type]
+    sizes: Any = {"a": 4, "b": 8}
+    assert lifetimes(items, sizes) == {("a", 0): (4, 0, 1), ("b", 1): (8, 1, 3), ("a", 2): (4, 2, 3)}
 
 
 def test_a_chain_needs_two_buffers():
@@ -97,7 +121,7 @@ def test_small_buffers_that_live_long_do_not_get_in_the_way_either():
 
 
 @settings(max_examples=200)
-@given(lifetimes)
+@given(drawn_lifetimes)
 def test_the_fullest_moment_bounds_the_arena_from_below(buffers: dict[int, tuple[int, int, int]]):
     at, most = fullest(buffers)
     assert most <= plan_arena(buffers)[1]

@@ -11,7 +11,6 @@ from staticgraph.compiler.graph.dtypes import DType, bfloat16, float32
 from staticgraph.compiler.graph.errors import SaveError, UnimplementedError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, Kind, OpDef
-from staticgraph.compiler.passes.expand import MARKERS
 from staticgraph.formats.onnx.export import OPSETS
 from staticgraph.formats.onnx.write.operations import BY_NAME
 from staticgraph.formats.onnx.write.rules import RULES, WITHOUT, reason
@@ -198,7 +197,7 @@ def has_form(op: OpDef) -> bool:
         or (op.kind is Kind.ELEMENTWISE and op.primitive is None)
         or op.effect is Effect.EFFECT
     )
-    return op.name in RULES or op.name in BY_NAME or op.name in MARKERS or by_definition
+    return op.name in RULES or op.name in BY_NAME or op.alias is not None or by_definition
 
 
 def test_each_op_has_a_form_or_a_reason_why_not():

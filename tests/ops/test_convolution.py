@@ -41,6 +41,17 @@ def test_input_that_no_window_reaches_has_gradient_zero():
     assert by_x.ravel().tolist() == [1, 0, 0, 1]
 
 
+@pytest.mark.parametrize(("space", "positions"), [(0, 4), (1, 0)])
+def test_without_elements_the_gradient_by_the_filter_and_its_own_are_zeros(space, positions):
+    """As they are if the sizes are open. The position to read instead would be -1."""
+    with sg.Graph().as_default(), sg.Session() as session:
+        x, g = sg.ones([2, space, 3]), sg.ones([2, positions, 4])
+        y = ops.conv_filter(x, g, taps=(3,), strides=(1,), dilations=(1,), before=(1,))
+        made = session.run([y, *sg.gradients(y, [x, g])])
+    assert [part.shape for part in made] == [(3, 3, 4), (2, space, 3), (2, positions, 4)]
+    assert not any(part.any() for part in made)
+
+
 @pytest.mark.parametrize(("x", "w"), [((2, 9, 8, 3), (3, 2, 3, 4)), ((2, 9, 8, 3, 1), (3, 2, 3, 1, 4))])
 def test_convolutions_are_affine_contractions(x, w):
     """The form that the generator of contractions recognises."""

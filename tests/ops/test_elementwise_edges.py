@@ -7,6 +7,7 @@ here, and so does an integer power with a negative exponent unless the base is 1
 import numpy as np
 import pytest
 
+import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.reverse import vjp
 from staticgraph.compiler.graph.builder import Builder
@@ -117,6 +118,32 @@ def test_cast_saturates(dtype):
     low = max(info.min, -1) if info.min else 0
     wanted = [0, info.min, info.max, info.min, info.max, low, 1]
     check(Function((x,), (ops.cast(x, dtype=as_dtype(dtype)),)), [numbers], [wanted])
+
+
+@pytest.mark.takes_long
+@pytest.mark.parametrize("source", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
+def test_vectors_that_are_cast_saturate(source, dtype, rng):
+    """As Python's integers do, in all lanes: also beside each end of the integers."""
+    info, floating = np.iinfo(dtype), as_dtype(source)
+    ends = np.array([info.min, info.max], floating.numpy if floating.size > 2 else np.float32)
+    beside = [np.nextafter(ends, end) for end in np.array([-INF, INF], ends.dtype)]
+    random = rng.normal(size=53) * 10.0 ** rng.integers(0, 25, 53)
+    with np.errstate(over="ignore"):
+        numbers = floating.round(np.concatenate([[NAN, INF, -INF, -0.0, 0.5, -0.5], ends, *beside, random]))
+    wanted = [0 if x != x else min(max(x, info.min), info.max) for x in map(float, numbers)]
+    wanted = np.array([int(x) for x in wanted], dtype)
+    x = Builder().parameter("x", source, numbers.shape)
+    check(Function((x,), (ops.cast(x, dtype=as_dtype(dtype)),)), [numbers], [wanted])
+
+
+def test_vectors_are_cast_without_going_through_their_lanes():
+    """LLVM's intrinsic for it is one instruction after the other on x86."""
+    x = sg.placeholder(sg.float32, [1000])
+    with sg.Session(device="cpu") as session:
+        code = session.executable(sg.cast(x, sg.int32), {x: np.zeros(1000)}).compiled.codes
+    text = "".join(part.text for part in code)
+    assert "fptosi <" in text and "fptosi.sat.v" not in text
 
 
 def test_operators_have_the_names_of_tensorflow():

@@ -217,6 +217,18 @@ def test_partition(case: Callable[[], str], expected: str):
     assert case() == expected
 
 
+def test_columns_are_added_up_row_by_row_if_each_is_read_for_one_sum():
+    """A sum in which each column takes part several times, as in a product, stays in registers."""
+    x, y, z = params((32, 20), (20, 20), (640, 400))
+    best = ops.reduce_max(ops.expand_dims(x, axis=2) + ops.expand_dims(y, axis=0), axis=(1,))
+    largest = ops.reduce_max(z * z, axis=(0,))
+
+    def rows(result: Value, *params: Value) -> list[int]:
+        return [group.rows for group in optimize(Function(params, (result,))).groups]
+
+    assert (rows(best, x, y), rows(largest, z)) == ([0], [1])
+
+
 def test_kernels_have_a_limited_size():
     (x,) = params((64,))
     y = x

@@ -9,6 +9,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.runtime.host_ops import segmented_run
+from staticgraph.runtime.host_ops.recorded_run import RecordedRun
 
 RUNS = 8
 
@@ -74,6 +75,35 @@ def results(build, monkeypatch, warm: int) -> list[str]:
 )
 def test_a_recorded_run_gives_what_a_planned_one_does(build, monkeypatch):
     assert results(build, monkeypatch, 2) == results(build, monkeypatch, 1 << 30)
+
+
+def spelled(session, warm: int, monkeypatch) -> list[str]:
+    """The results of runs on lines of text."""
+    monkeypatch.setattr(segmented_run, "WARM", warm)
+    lines, colon = sg.placeholder(sg.string, [None]), sg.constant(":")
+    numbers = sg.io.decode_csv(lines, [[0.0], ["none"]])
+    fetches = [sg.strings.join([numbers[1], colon]), numbers[0] * 2.0, sg.strings.length(lines), colon, lines]
+    return [
+        repr(session.run(fetches, {lines: ["1.5,a", f"{i},", "-3,ccc"][:i]})) for i in (3, 1, 2, 3, 0, 2, 1)
+    ]
+
+
+def test_runs_on_strings_are_recorded(monkeypatch):
+    with sg.Graph().as_default(), sg.Session() as session:
+        planned = spelled(session, 1 << 30, monkeypatch)
+        made = []
+        monkeypatch.setattr(segmented_run, "RecordedRun", lambda *a: made.append(a) or RecordedRun(*a))
+        assert spelled(session, 2, monkeypatch) == planned
+        assert len(made) == 1
+
+
+def test_strings_of_variables_are_read_anew_in_each_run():
+    with sg.Session() as session:
+        name, line = sg.Variable(["none"], dtype=sg.string), sg.placeholder(sg.string, [1])
+        greeting = sg.strings.join([line, name])
+        for i in range(6):
+            session.run(name.assign([f"n{i}"]))
+            assert session.run([greeting, name], {line: ["a"]}) == [[f"an{i}".encode()], [f"n{i}".encode()]]
 
 
 def test_a_size_of_real_numbers_is_no_program_for_each_of_them():

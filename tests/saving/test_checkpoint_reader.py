@@ -86,8 +86,36 @@ def test_a_warm_start_chooses_by_patterns(path):
     sg.train.warm_start(path, "old/w")
     sg.train.warm_start(path, [mine], var_name_to_prev_var_name={"mine": "old/b"})
     assert initial(w, b, mine) == [[[1.0, 2.0], [3.0, 4.0]], [0.0, 0.0], [5.0, 6.0]]
-    with pytest.raises(NotImplementedError, match="vocab"):
-        sg.train.warm_start(path, var_name_to_vocab_info={"w": 1})
+    with pytest.raises(ValueError, match="var_name_to_prev_var_name has"):
+        sg.train.warm_start(path, [mine], var_name_to_prev_var_name={"min": "old/b"})
+
+
+def test_words_keep_their_rows_when_a_vocabulary_changes(tmp_path):
+    """The numbers are TensorFlow's, but for the column of a word after `old_vocab_size`, which it takes."""
+    (tmp_path / "old").write_text("a\nb\nc\nd\n")
+    (tmp_path / "new").write_text("c\nx\na\n")
+    with sg.Graph().as_default(), sg.Session() as sess:
+        sg.Variable(np.float32([[1, 2], [3, 4], [5, 6], [7, 8]]), name="w")
+        sg.Variable(np.float32([[1, 2, 3, 4], [5, 6, 7, 8]]), name="k")
+        sess.run(sg.global_variables_initializer())
+        path = sg.train.Saver().save(sess, str(tmp_path / "model"))
+    files = str(tmp_path / "new"), str(tmp_path / "old")
+    info = sg.train.VocabInfo(files[0], 3, 1, files[1], backup_initializer=sg.ones_initializer())
+    columns = sg.train.VocabInfo(files[0], 3, 0, files[1], old_vocab_size=2, axis=1)
+    w, k = sg.get_variable("w", [4, 2]), sg.get_variable("k", [2, 3])
+    other = sg.get_variable("other", initializer=[7.0])
+    sg.train.warm_start(path, None, {"w": info, "k": columns})
+    rows = [[5.0, 6.0], [1.0, 1.0], [1.0, 2.0], [1.0, 1.0]]
+    assert initial(w, k, other) == [rows, [[0.0, 0.0, 1.0], [0.0, 0.0, 5.0]], [7.0]]
+    for wrong, message in (
+        (info._replace(axis=2), "axis is 2"),
+        (info._replace(new_vocab_size=9), "has 3 words, and 9 were asked for"),
+        (columns._replace(old_vocab_size=4, axis=0), "has 4 words, and the tensor 2 rows"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            sg.train.warm_start(path, "k", {"k": wrong})
+    with pytest.raises(ValueError, match="var_name_to_vocab_info has"):
+        sg.train.warm_start(path, "w", {"k": columns})
 
 
 @pytest.mark.parametrize("patterns", ["old/w[^/]", ["old/w[^/]"]])

@@ -67,6 +67,7 @@ def text_ops() -> Iterator[sg.Tensor]:
     yield sg.strings.unicode_transcode(x, "UTF-8", "UTF-16-BE")
     yield ops.unicode_decode_with_offsets(x, input_encoding="UTF-8")[0]
     yield ops.unicode_encode([[72, 105]], output_encoding="UTF-8")
+    yield sg.strings.ngrams(x, 2)
 
 
 def read_ops() -> Iterator[sg.Tensor]:

@@ -12,7 +12,6 @@ from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
 from staticgraph.compiler.graph.dtypes import uint64
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.ops.random_numbers import philox
 
 
 def capture_random(walk: Walk, op: Operation) -> Made:
@@ -22,7 +21,8 @@ def capture_random(walk: Walk, op: Operation) -> Made:
     if isinstance(made, Stop):
         return made
     first = made[0] if isinstance(made, tuple) else made
-    advance = philox.advance(op.definition, [v.type for v in inputs], first.shape, op.attrs)
+    assert op.definition.advance is not None
+    advance = op.definition.advance([v.type for v in inputs], first.shape, **op.attrs)
     if op in walk.state.draws:
         walk.state.draws[op] = inputs[0] + walk.build.constant([advance, 0, 0], uint64)
     else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from functools import cache
 
 from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.graph.dtypes import DType
@@ -236,26 +237,27 @@ def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int,
     """The tiling with the least estimated cycles for each of many rows, a multiple of `unit`, of which `rows`
     is an estimate.
     """
-    best: tuple[float, Tiling] | None = None
+    best: tuple[float, int, tuple[PanelRun, ...]] | None = None
     for pieces in range(1, _MOST_PIECES + 1):
         most = most_rows(pieces, registers)
         if most < 1:
             break
         cut = panels(columns, lanes, pieces)
         for largest in range(most, max(most // 2, 1) - 1, -1):
-            tiling = Tiling(open_rows(largest, max(1, rows // largest), unit), cut)
             known = unit if unit >= _MANY_ROWS else largest
             cost = estimate(Tiling(_tiles_of(known, largest), cut), depth, lanes, registers) / known
             if known != unit and largest & (largest - 1):
                 cost *= _REST_COST
             if best is None or cost < best[0]:
-                best = cost, tiling
+                best = cost, largest, cut
         if pieces * lanes >= columns:
             break
     assert best is not None
-    return best[1]
+    _, largest, cut = best
+    return Tiling(open_rows(largest, max(1, rows // largest), unit), cut)
 
 
+@cache
 def _tiles_of(rows: int, largest: int) -> tuple[TileRun, ...]:
     """The tiles of so many rows where their number is open: full ones, and powers of two for the rest."""
     full, rest = divmod(rows, largest)

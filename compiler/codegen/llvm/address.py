@@ -87,7 +87,7 @@ class Addresses:
             first = self._printer.find(("first lane", lane_index))
             assert first is not None
             uniform.append((lane_index, first, stride))
-        paired = same(stride, 2) or same(stride, -2)
+        paired = isinstance(stride, int) and stride in (2, -2)
         sizes = (self._buffers[buffer].size, *form.terms.values())
         parity = form.constant % 2 if paired and all(content(n) % 2 == 0 for n in sizes) else None
         return Address(self._pointer(buffer, uniform, form.constant), stride, parity=parity)
@@ -115,7 +115,8 @@ class Addresses:
         if lane_index is None or not isinstance(first, Store):
             return []
         address = self.address(first.buffer, first.at, lane_index)
-        count = next((n for n in _TOGETHER if same(address.stride, n)), 0)
+        stride = address.stride
+        count = stride if isinstance(stride, int) and stride in _TOGETHER else 0
         stores = [s for s in stmts[:count] if isinstance(s, Store) and s.buffer == first.buffer]
         if not count or len(stores) < count or (count == 2 and address.parity != 0):
             return []

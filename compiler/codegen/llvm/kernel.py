@@ -345,7 +345,7 @@ class _KernelEmitter:
         return "any buffer" if self._serial else ("buffer", buffer)
 
     def _stores(self, body: tuple[Stmt, ...]) -> set[Hashable]:
-        return {self._key(s.buffer) for s in statements(body) if isinstance(s, Store)}
+        return set(map(self._key, {s.buffer for s in statements(body) if isinstance(s, Store)}))
 
     @contextmanager
     def inside(self, body: tuple[Stmt, ...]) -> Iterator[None]:

@@ -117,9 +117,7 @@ def cast(site: Site, value: str, to: DType) -> str:
             value = site.value(f"{instruction} {site.type} {value} to {result.type}")
         return round_half(result, value) if result.is_half else value
     if source.is_floating:
-        kind = "fptosi" if to.kind == "int" else "fptoui"
-        ends = f"{suffix(register_type(to), site.lanes)}.{suffix(register_type(source), site.lanes)}"
-        return site.emitter.call(result.type, f"llvm.{kind}.sat.{ends}", (site.type, value))
+        return _saturated(site, value, to)
     if source.is_bool or to.size > source.size:
         instruction = "sext" if source.kind == "int" else "zext"
     elif to.size < source.size:
@@ -127,6 +125,29 @@ def cast(site: Site, value: str, to: DType) -> str:
     else:
         return value
     return site.value(f"{instruction} {site.type} {value} to {result.type}")
+
+
+def _saturated(site: Site, value: str, to: DType) -> str:
+    """A floating value as an integer: towards zero, or the nearest there is; NaN becomes 0.
+
+    LLVM has an intrinsic for it, but x86 then does one lane after the other. So vectors are clamped first.
+    """
+    result = site.of(to)
+    kind = "fptosi" if to.kind == "int" else "fptoui"
+    if site.lanes == 1:
+        ends = f"{suffix(register_type(to), 1)}.{suffix(register_type(site.dtype), 1)}"
+        return site.emitter.call(result.type, f"llvm.{kind}.sat.{ends}", (site.type, value))
+    wide = site.of(float64 if site.dtype is float64 else float32)  # as the registers of halves are
+    digits = 53 if wide.dtype is float64 else 24
+    least, greatest = int(to.min), int(to.max)
+    top = greatest & ~(2 ** max(greatest.bit_length() - digits, 0) - 1)  # the last that is a floating number
+    low, high = wide.const(least), wide.const(top)
+    clamped = wide.select(wide.compare("ogt", value, low), value, low)  # NaN becomes the least
+    clamped = wide.select(wide.compare("olt", clamped, high), clamped, high)
+    number = site.value(f"{kind} {wide.type} {clamped} to {result.type}")
+    if top != greatest:
+        number = result.select(wide.compare("ogt", value, high), result.const(greatest), number)
+    return result.select(wide.compare("uno", value, value), result.const(0), number) if least else number
 
 
 def bitcast(site: Site, value: str, to: DType) -> str:

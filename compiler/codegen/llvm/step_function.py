@@ -171,6 +171,9 @@ class StepFunction(Emitter):
 
     def work(self, work: Work, private: str) -> None:
         """All chunks of a call, or a copy."""
+        if self.timer is None:
+            self._work(work, private)
+            return
         with self.timed(work.times, lambda: private):
             self._work(work, private)
 

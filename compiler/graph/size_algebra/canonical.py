@@ -57,10 +57,8 @@ def divided(terms: Terms, divisor: int, size: Any, quotient: Any) -> dict[tuple[
         return _added([*whole, *((m, 1) for m in rest), *((m, -f) for m, f in less.items())])
 
     def made(constant: int) -> tuple[Any]:
-        found = object.__new__(quotient)  # its terms are canonical
-        found.dividend, found.divisor = size(rest | {(): constant} if constant else rest), divisor
-        found.key, found.parts = f"(({found.dividend!r}) // {divisor})", None
-        return (found,)
+        dividend = size(rest | {(): constant} if constant else rest)
+        return (quotient.of_text(repr(dividend), dividend, divisor),)  # its terms are canonical
 
     if constant < divisor - 1 or divisor > _MOST_PARTS:
         return _added([*whole, (made(constant), 1)])

@@ -82,7 +82,11 @@ class Affine:
         low: int | float = self.constant
         high: int | float = self.constant
         for term, factor in self.terms.items():
-            ends = [_times(end, f) for end in bounds(term) for f in size_bounds(factor)]
+            least, most = bounds(term)
+            if factor.__class__ is int and factor:  # as nearly all are
+                ends = [least * factor, most * factor]
+            else:
+                ends = [_times(end, f) for end in (least, most) for f in size_bounds(factor)]
             low, high = low + min(ends), high + max(ends)
         return low, high
 
@@ -92,7 +96,10 @@ class Affine:
         for number in (self.constant, *self.terms.values()):
             if not isinstance(number, Size) and not -_HALF < number < _HALF:
                 return self._in_64_bits()
-        order = [(estimate(factor), term, factor) for term, factor in self.terms.items()]
+        order = [
+            (factor if factor.__class__ is int else estimate(factor), term, factor)
+            for term, factor in self.terms.items()
+        ]
         if len(order) > 1:
             order.sort(key=lambda t: (t[0] < 0, -abs(t[0]), getattr(t[1], "name", "~")))
         added = [_scaled(term, factor) for about, term, factor in order if about >= 0]

@@ -124,9 +124,10 @@ def _is_before(a: Span, b: Span) -> bool:
 def is_within(place: Expr, extent: AnySize) -> bool:
     """Return True if a position is proven to lie in 0..extent - 1 wherever it is evaluated."""
     low, high = bounds(place)
-    if low >= 0 and high < size_bounds(extent)[0]:
+    is_size = isinstance(extent, Size)
+    if low >= 0 and high < (size_bounds(extent)[0] if is_size else extent):
         return True
-    if not isinstance(extent, Size) and not is_open(place):
+    if not is_size and not is_open(place):
         return False
     found: dict[AnySize, bool] = place.known.setdefault("within", {})
     if extent not in found:

@@ -53,12 +53,12 @@ def accesses(body: tuple[Stmt, ...]) -> list[Load | Store]:
     while stack:
         stmt = stack.pop()
         if isinstance(stmt, Store):
-            for expr in stmt.at:
+            for expr in (*stmt.at, stmt.value):
                 found += expr.known["loads"] if "loads" in expr.known else loads(expr)
-            found += loads(stmt.value)
             found.append(stmt)
         elif isinstance(stmt, (Let, Update)):
-            found += loads(stmt.value)
+            expr = stmt.value
+            found += expr.known["loads"] if "loads" in expr.known else loads(expr)
         else:
             for expr in expressions(stmt):
                 found += loads(expr)

@@ -189,9 +189,9 @@ def _cost_of(node: Load | Scalar, index: Index | None, lanes: int, varying: Cont
     if not isinstance(node, Load):
         return operation_cost(node.op)
     step = step_of(node, index, varying) if index else 1
-    if is_one_of(step, 0, 1):
-        return 1.0
-    return PAIRS if is_one_of(step, 2, -1, -2) else GATHER * lanes
+    if not isinstance(step, int):
+        return GATHER * lanes
+    return 1.0 if step in (0, 1) else PAIRS if step in (2, -1, -2) else GATHER * lanes
 
 
 _WORTH = 4  # vectors in a loop: the first one is done under a mask

@@ -81,6 +81,7 @@ def _concat_grad(g: Any, y: Any, *values: Any, axis: int) -> Any:
     samples=[Sample(real(2, 3), real(2, 4), axis=1), Sample(real(2), real(3), real(1), axis=0),
              Sample(real(2, 1, 3), real(2, 2, 3), axis=-2), Sample(real(0, 3), real(2, 3), axis=0),
              Sample(real(3), axis=0)],
+    elements_of=(),
 )
 def concat(*values: View, axis: int) -> list[Piece]:
     """Tensors joined along an existing axis, in which alone their shapes may differ."""
@@ -123,6 +124,7 @@ def _stack_grad(g: Any, y: Any, *values: Any, axis: int = 0) -> Any:
     strings=True, static=_stack_static, grad=_stack_grad, grad_takes=(),
     samples=[Sample(real(2, 3), real(2, 3)), Sample(real(2, 3), real(2, 3), real(2, 3), axis=1),
              Sample(real(), real()), Sample(real(2), real(2), axis=-1), Sample(real(0), real(0))],
+    elements_of=(),
 )
 def stack(*values: View, axis: int = 0) -> list[Piece]:
     """Tensors of one shape joined along a new axis."""

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL, DType, float3
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, Size, positive, proven
+from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, positive, proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, number
 from staticgraph.compiler.ops.arrays.movement import raveled
@@ -69,6 +69,7 @@ def extents(at: tuple[Expr, ...], *, sizes: Any, shape: Any, dtype: DType) -> Ex
     numpy=lambda dtype, shape: np.zeros(shape, dtype.numpy),
     differentiable=False,
     effect=Effect.MARK,  # not a constant: nothing may be computed from it
+    internal=True,
 )
 def unset(*, dtype: DType, shape: Any) -> Any:
     """Memory whose elements are written before they are read."""
@@ -122,13 +123,18 @@ def _range(start: Any, limit: Any, delta: Any, dtype: DType) -> np.ndarray:
     return steps * dtype.numpy.type(delta) + dtype.numpy.type(start)
 
 
+def _interval_of_range(y: Any, *_: Any) -> tuple[float, float]:
+    ends = [bounds(y.node.attrs[name]) for name in ("start", "limit")]
+    return min(least for least, _ in ends), max(greatest for _, greatest in ends)
+
+
 @source(
     tf="Range", type=_range_type, numpy=_range,
     operands=("start", "limit", "delta"), partial=("start", "limit", "delta"),
     samples=[Sample(start=0, limit=5, delta=1, dtype=int32), Sample(start=10, limit=0, delta=-3, dtype=int64),
              Sample(start=0.5, limit=3.0, delta=0.25, dtype=float32),
              Sample(start=2, limit=2, delta=1, dtype=int32)],
-    name="range",
+    name="range", interval=_interval_of_range,
 )
 def range_(at: tuple[Expr, ...], *, start: float, limit: float, delta: float, dtype: DType) -> Expr:
     """start, start + delta, start + 2 * delta, ... up to `limit` exclusively."""

@@ -29,7 +29,7 @@ def _diag_type(diagonal: TensorType) -> TensorType:
     tf="Diag", type=_diag_type, dtypes=ANY,
     grad=lambda g, y, diagonal: (ops.diag_part(g),), grad_takes=(),
     numpy=lambda d: np.diag(d.reshape(-1)).reshape(d.shape * 2),
-    samples=[Sample(real(3)), Sample(real(2, 3)), Sample(real(0))],
+    samples=[Sample(real(3)), Sample(real(2, 3)), Sample(real(0))], elements_of=None,
 )
 def diag(at: tuple[Expr, ...], diagonal: View) -> Expr:
     """Zeros of twice the rank with y[i..., i...] = diagonal[i...]."""
@@ -88,7 +88,7 @@ def _matrix_diag_type(diagonal: TensorType) -> TensorType:
     tf="MatrixDiag", type=_matrix_diag_type, dtypes=ANY,
     grad=lambda g, y, diagonal: (ops.matrix_diag_part(g),), grad_takes=(),
     numpy=lambda d: np.where(np.eye(d.shape[-1], dtype=bool), d[..., None], np.zeros((), d.dtype)),
-    samples=[Sample(real(3)), Sample(real(2, 4)), Sample(real(2, 0))],
+    samples=[Sample(real(3)), Sample(real(2, 4)), Sample(real(2, 0))], elements_of=None,
 )
 def matrix_diag(at: tuple[Expr, ...], diagonal: View) -> Expr:
     """Square matrices with the given diagonals, and zeros elsewhere."""
@@ -136,6 +136,7 @@ def _set_diag_grad(g: Any, y: Any, input: Any, diagonal: Any) -> tuple[Any, Any]
 @movement(
     tf="MatrixSetDiag", type=_set_diag_type, dtypes=ANY, numpy=_set_diag, grad=_set_diag_grad, grad_takes=(),
     samples=[Sample(real(3, 3), real(3)), Sample(real(2, 3, 4), real(2, 3)), Sample(real(4, 2), real(2))],
+    elements_of=(0, 1),
 )
 def matrix_set_diag(at: tuple[Expr, ...], input: View, diagonal: View) -> Expr:
     """The input with other diagonals."""
@@ -176,6 +177,7 @@ def _band(input: np.ndarray, num_lower: int, num_upper: int) -> np.ndarray:
     grad_takes=("num_lower", "num_upper"),
     samples=[Sample(real(4, 4), num_lower=1, num_upper=0), Sample(real(2, 3, 5), num_lower=-1, num_upper=1),
              Sample(real(3, 2), num_lower=0, num_upper=-1), Sample(real(2, 2), num_lower=-1, num_upper=-1)],
+    elements_of=None,
 )
 def matrix_band_part(at: tuple[Expr, ...], input: View, *, num_lower: int, num_upper: int) -> Expr:
     """The matrices with zeros outside a band around the diagonal.

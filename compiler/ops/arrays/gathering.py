@@ -229,6 +229,7 @@ def _one_hot(indices: np.ndarray, on_value: Any, off_value: Any, depth: int, axi
              Sample(indices(2, 3, below=5, dtype="int64"), real(), real(), depth=4, axis=1),
              Sample(indices(below=2), real(), real(), depth=2),
              Sample(indices(2, below=2), real(), real(), depth=0)],
+    elements_of=(1, 2),
 )
 def one_hot(
     at: tuple[Expr, ...], indices: View, on_value: View, off_value: View, *, depth: int, axis: int = -1

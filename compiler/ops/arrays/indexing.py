@@ -51,6 +51,7 @@ def _in_axis(x: Any, index: Any, axis: int) -> list[Any]:
     samples=[Sample(real(3, 4), Draw((), 0, 2, dtype="int32"), axis=0),
              Sample(real(2, 3, 4), Draw((), -3, -1, dtype="int64"), axis=1),
              Sample(real(5), Draw((), -5, 4, dtype="int32"), axis=-1)],
+    elements_of=(0,),
 )
 def pick(x: Any, index: Any, *, axis: int) -> Any:
     """The slice of `x` at one index along `axis`, which may count from the end.

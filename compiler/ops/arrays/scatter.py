@@ -127,6 +127,7 @@ def _gather_grad_type(
              Sample(real(2, 3), indices(2, 3, below=4), shape=(2, 4), axis=1, batch_dims=1),
              Sample(real(3, 2, 2, 2), indices(2, 2, below=3), shape=(3, 3, 2), axis=1),
              Sample(real(0, 2), indices(0, below=3), shape=(3, 2), axis=0)],
+    totals_in_float32=True,
 )
 def gather_grad(
     outs: tuple[Out, ...], updates: View, indices: View, *, shape: Any, axis: int, batch_dims: int = 0
@@ -211,6 +212,7 @@ def scatter_statements(
              Sample(indices(5, 2, below=3), real(5), shape=(3, 4)),
              Sample(indices(2, 2, 1, below=6, dtype="int64"), real(2, 2), shape=(4,)),
              Sample(indices(0, 1, below=3), real(0, 2), shape=(3, 2))],
+    totals_in_float32=True,
 )
 def scatter_nd(
     outs: tuple[Out, ...], indices: View, updates: View, *, shape: Any

@@ -362,6 +362,7 @@ def _numpy_parts(value: np.ndarray, axis: int, sizes: Sequence[int]) -> Any:
     ),
     samples=[Sample(real(4, 3), axis=0, num_split=2), Sample(real(2, 6), axis=-1, num_split=3),
              Sample(real(3), axis=0, num_split=1), Sample(real(0, 2), axis=0, num_split=2)],
+    elements_of=(0,),
 )
 def split(value: Any, *, axis: int, num_split: int) -> tuple[Any, ...]:
     """`num_split` equal parts along `axis`."""
@@ -406,6 +407,7 @@ def _numpy_split_v(value: np.ndarray, size_splits: Any, axis: int, num_split: in
     samples=[Sample(real(5, 2), size_splits=(2, 3), axis=0, num_split=2),
              Sample(real(2, 6), size_splits=(1, -1, 2), axis=-1, num_split=3),
              Sample(real(3), size_splits=(0, 3), axis=0, num_split=2)],
+    elements_of=(0,),
 )
 def split_v(value: Any, *, size_splits: Any, axis: int, num_split: int) -> tuple[Any, ...]:
     """Parts along `axis`, as many as `num_split`, of the sizes in `size_splits`, one of which may be -1."""
@@ -445,6 +447,7 @@ def _unstack_grad(g: Any, y: Any, value: Any, num: int, axis: int = 0) -> tuple[
     grad=_unstack_grad, grad_takes=(),
     samples=[Sample(real(2, 3), num=2), Sample(real(2, 3), num=3, axis=-1), Sample(real(3), num=3),
              Sample(real(1, 2), num=1)],
+    elements_of=(0,),
 )
 def unstack(value: Any, *, num: int, axis: int = 0) -> tuple[Any, ...]:
     """The `num` slices along `axis`, without that axis."""

@@ -123,7 +123,7 @@ def _loop_meaning(
     return tuple(state[1:])
 
 
-@structural(type=_loop_type, numpy=_loop_meaning, **_CONTROL)
+@structural(type=_loop_type, numpy=_loop_meaning, internal=True, **_CONTROL)
 def loop(
     *inputs: Any, body: Function, carried: int, family: int, bound: int | None, exact: bool, brief: bool
 ) -> Any:
@@ -157,7 +157,7 @@ def _branch_meaning(index: np.ndarray, *inputs: np.ndarray, branches: tuple[Func
     return tuple(interpret(chosen, dict(zip(chosen.params, inputs, strict=True))))
 
 
-@structural(type=_branch_types, numpy=_branch_meaning, effect=Effect.CONTROL, vars={"inputs": "*"})
+@structural(type=_branch_types, numpy=_branch_meaning, internal=True, **_CONTROL)
 def branch(*inputs: Any, branches: tuple[Function, ...]) -> Any:
     """The results of the branch with the number that is the first input, of the last one if there is none
     of that number. The other inputs are what the branches capture: all have the same params.

@@ -149,7 +149,7 @@ def _effect_meaning(order: np.ndarray, *inputs: np.ndarray, operation: Operation
 
 @structural(
     type=_effect_type, numpy=_effect_meaning, effect=Effect.MARK, differentiable=False,
-    vars={"order": "int32", "inputs": "*"},
+    vars={"order": "int32", "inputs": "*"}, internal=True,
 )
 def effect(order: Any, *inputs: Any, operation: Operation) -> Any:
     """Perform `operation` on `inputs` for its effect, and return the number that orders the next effect."""

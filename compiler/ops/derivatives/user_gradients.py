@@ -79,7 +79,7 @@ def _vjp_grad(
 
 @composite(
     type=_vjp_type, numpy=_custom_value, grad=_vjp_grad, differentiable=_by_the_xs, vars={"inputs": "*"},
-    samples=None,
+    samples=None, internal=True,
 )
 def custom_vjp(*inputs: Any, ys: int, xs: int, derivative: Function | None, lacking: str) -> Any:
     """The first `ys` inputs. `derivative` makes the cotangents of the `xs` inputs after them of those of the
@@ -94,6 +94,7 @@ def _undefined(like: np.ndarray, text: str) -> np.ndarray:
 
 @structural(
     type=same_type, effect=Effect.MARK, numpy=_undefined, differentiable=False, no_gradient_known=True,
+    internal=True,
 )
 def undefined_gradient(like: Any, *, text: str) -> Any:
     """A derivative by `like` that is not known, for the reason `text`. It is an error if a step needs it."""

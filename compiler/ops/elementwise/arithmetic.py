@@ -21,7 +21,7 @@ from staticgraph.compiler.ops.samples import Sample, real, reals
 
 @elementwise(
     tf="Add", numpy=np.add, dtypes=NUMERIC, strings=True, primitive="add", commutes=True, samples=reals(),
-    grad=lambda g, y, a, b: (g, g),
+    grad=lambda g, y, a, b: (g, g), interval=lambda y, a, b: (a[0] + b[0], a[1] + b[1]), cheap=True,
 )
 def add(x: Any, y: Any) -> Any:
     """x + y, element by element.
@@ -34,7 +34,7 @@ def add(x: Any, y: Any) -> Any:
 
 @elementwise(
     tf="Sub", numpy=np.subtract, dtypes=NUMERIC, primitive="sub", samples=reals(),
-    grad=lambda g, y, a, b: (g, -g),
+    grad=lambda g, y, a, b: (g, -g), interval=lambda y, a, b: (a[0] - b[1], a[1] - b[0]), cheap=True,
 )
 def subtract(x: Any, y: Any) -> Any:
     """x - y, element by element.
@@ -50,9 +50,17 @@ def _product(a: Any, b: Any) -> Any:
     return ops.multiply(a, b, name="Mul")
 
 
+def _interval_of_product(
+    y: Any, a: tuple[float, float], b: tuple[float, float]
+) -> tuple[float, float]:
+    ends = [m * n for m in a for n in b]
+    return min(ends), max(ends)
+
+
 @elementwise(
     tf="Mul", numpy=np.multiply, dtypes=NUMERIC, primitive="mul", commutes=True, samples=reals(),
     grad=holomorphic(lambda g, y, a, b: (_product(g, b), _product(g, a))),
+    interval=_interval_of_product, cheap=True,
 )
 def multiply(x: Any, y: Any) -> Any:
     """x * y, element by element.
@@ -100,7 +108,7 @@ def add_n(*inputs: Any) -> Any:
 
 @elementwise(
     tf="Neg", numpy=np.negative, dtypes=SIGNED | COMPLEX, primitive="neg", samples=reals(),
-    grad=lambda g, y, x: (-g,),
+    grad=lambda g, y, x: (-g,), cheap=True,
 )
 def negative(x: Any) -> Any:
     """-x, element by element.
@@ -113,7 +121,7 @@ def negative(x: Any) -> Any:
 
 @elementwise(
     tf="Abs", numpy=np.abs, dtypes=REAL, primitive="abs", samples=reals(),
-    of_sizes=lambda x: x if x >= 0 else -x, grad=lambda g, y, x: (g * ops.sign(x),),
+    of_sizes=lambda x: x if x >= 0 else -x, grad=lambda g, y, x: (g * ops.sign(x),), cheap=True,
 )
 def abs_(x: Any) -> Any:
     """The absolute value of real numbers. Its gradient at 0 is 0."""
@@ -134,7 +142,9 @@ def _sign_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     return (y * ops.complex(0.0, turn),)
 
 
-@elementwise(tf="Sign", numpy=_sign_meaning, dtypes=REAL | COMPLEX, samples=reals(), grad=_sign_grad)
+@elementwise(
+    tf="Sign", numpy=_sign_meaning, dtypes=REAL | COMPLEX, samples=reals(), grad=_sign_grad, cheap=True,
+)
 def sign(x: Any) -> Any:
     """-1, 0 or 1 as x is negative, zero or positive; 0 where x is NaN.
 
@@ -156,7 +166,7 @@ def sign(x: Any) -> Any:
 
 @elementwise(
     tf="Square", numpy=np.square, dtypes=NUMERIC, samples=reals(),
-    grad=holomorphic(lambda g, y, x: (_product(_product(g, x), 2),)),
+    grad=holomorphic(lambda g, y, x: (_product(_product(g, x), 2),)), cheap=True,
 )
 def square(x: Any) -> Any:
     """x * x, element by element.
@@ -206,6 +216,7 @@ def _lesser_size(x: Any, y: Any) -> Any:
 @elementwise(
     tf="Maximum", numpy=np.maximum, dtypes=REAL, primitive="maximum", samples=reals(), of_sizes=_greater_size,
     grad=lambda g, y, a, b: _chosen_grad(g, a >= b),
+    interval=lambda y, a, b: (max(a[0], b[0]), max(a[1], b[1])), cheap=True,
 )
 def maximum(x: Any, y: Any) -> Any:
     """The larger of x and y; NaN where either is NaN. Where they are equal the gradient goes to x.
@@ -219,6 +230,7 @@ def maximum(x: Any, y: Any) -> Any:
 @elementwise(
     tf="Minimum", numpy=np.minimum, dtypes=REAL, primitive="minimum", samples=reals(), of_sizes=_lesser_size,
     grad=lambda g, y, a, b: _chosen_grad(g, a <= b),
+    interval=lambda y, a, b: (min(a[0], b[0]), min(a[1], b[1])), cheap=True,
 )
 def minimum(x: Any, y: Any) -> Any:
     """The smaller of x and y; NaN where either is NaN. Where they are equal the gradient goes to x.

@@ -61,6 +61,7 @@ def _cast_grad(g: Any, y: Any, x: Any, dtype: DType) -> tuple[Any]:
     tf="Cast", numpy=_converted, result=_cast_type, dtypes=ANY, primitive="cast", grad=_cast_grad,
     static=_cast_static, of_sizes=lambda x, dtype: x,
     samples=reals(-3, 3, attrs=[{"dtype": d} for d in _TARGETS]),
+    interval=lambda y, *x: x[0] if x else None, cheap=True,
 )
 def cast(x: Any, *, dtype: DType) -> Any:
     """x as numbers of another type.

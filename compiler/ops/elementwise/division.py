@@ -81,9 +81,16 @@ def _floored(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return _safe(np.floor_divide)(x, y) if x.dtype.kind in "iu" else np.floor(x / y)
 
 
+def _interval_of_quotient(
+    y: Any, a: tuple[float, float], b: tuple[float, float]
+) -> tuple[float, float] | None:
+    ends = [m // n for m in a for n in b] if b[0] > 0 else []
+    return (min(ends), max(ends)) if ends else None
+
+
 @elementwise(
     tf="FloorDiv", numpy=_floored, dtypes=REAL, primitive="floordiv", differentiable=False, samples=DIVISORS,
-    requires=divisor("floor_div"), of_sizes=_quotient_of_sizes,
+    requires=divisor("floor_div"), of_sizes=_quotient_of_sizes, interval=_interval_of_quotient,
 )
 def floor_div(x: Any, y: Any) -> Any:
     """x / y rounded down: -7 / 2 gives -4.
@@ -99,6 +106,7 @@ def floor_div(x: Any, y: Any) -> Any:
     dtypes=REAL, primitive="floormod", samples=DIVISORS, requires=divisor("floormod"),
     of_sizes=lambda x, y: x - _quotient_of_sizes(x, y) * y,
     grad=lambda g, y, a, b: (g, -g * floor_div(a, b)),
+    interval=lambda y, a, b: (0, b[1] - 1) if b[0] > 0 else None,
 )
 def floormod(x: Any, y: Any) -> Any:
     """Remainder of `floor_div`: x - floor(x / y) * y, with the sign of y.

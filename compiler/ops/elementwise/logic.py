@@ -159,6 +159,7 @@ def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
     tf="SelectV2", numpy=lambda condition, x, y: np.where(condition, x, y), vars={"condition": "bool"},
     dtypes=ANY, strings=True, primitive="select", differentiable=(1, 2), samples=reals(),
     grad=lambda g, out, condition, x, y: (None, ops.select(condition, g, 0), ops.select(condition, 0, g)),
+    elements_of=(1, 2), cheap=True,
 )
 def select(condition: Any, x: Any, y: Any) -> Any:
     """x where `condition` holds and y elsewhere, element by element. All three broadcast."""
@@ -206,7 +207,7 @@ _ROW_SAMPLES = [
     tf="Select", type=_select_rows_type, vars={"condition": "bool"}, dtypes=ANY, strings=True,
     differentiable=(1, 2),
     numpy=lambda condition, x, y: np.where(condition.reshape(_per_row(condition, x)), x, y),
-    grad=_select_rows_grad, grad_takes=(), samples=_ROW_SAMPLES,
+    grad=_select_rows_grad, grad_takes=(), samples=_ROW_SAMPLES, elements_of=(1, 2),
 )
 def select_rows(condition: Any, x: Any, y: Any) -> Any:
     """x where `condition` holds and y elsewhere.

@@ -17,9 +17,10 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import FLOATING, REAL, UNSIGNED, DType, bool_, int32, int64
 from staticgraph.compiler.graph.errors import OperandError, require
+from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, is_open, same
+from staticgraph.compiler.graph.sizes import AnySize, bounds, is_open, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, number
 from staticgraph.compiler.kernel.form import Selection
@@ -66,6 +67,12 @@ def best(input: np.ndarray, k: int, sorted: bool = True) -> tuple[np.ndarray, np
     return np.take_along_axis(input, order, -1), order.astype(np.int32)
 
 
+def _interval_of_positions(y: Value, *_: Any) -> tuple[float, float]:
+    """Return the interval of positions along an axis of the first input, by default the last one."""
+    length = y.node.inputs[0].shape[y.node.attrs.get("axis", -1)]
+    return 0, max(bounds(length)[1], 1) - 1
+
+
 def _top_k_grad(g: Any, y: Any, input: Any, k: int, sorted: bool = True) -> tuple[Any]:
     if g[0] is None:
         return (None,)
@@ -78,6 +85,7 @@ def _top_k_grad(g: Any, y: Any, input: Any, k: int, sorted: bool = True) -> tupl
     decides_by=0,
     samples=[Sample(distinct(7), k=3), Sample(distinct(2, 6), k=6), Sample(distinct(2, 3, 4), k=1),
              Sample(distinct(3, 4), k=0), Sample(distinct(1), k=1), Sample(distinct(33), k=32)],
+    interval=lambda y, *_: _interval_of_positions(y) if y.index else None,
 )
 def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) -> tuple[Stmt, ...] | Described:
     """The k largest elements of each row along the last axis, greatest first, and their positions.
@@ -404,7 +412,7 @@ _ARG_SAMPLES = [
 
 @composite(
     tf="ArgMax", type=_arg_type, numpy=_arg(np.argmax, -math.inf), operands={"axis": "dimension"},
-    dtypes=REAL, differentiable=False, decides_by=0, samples=_ARG_SAMPLES,
+    dtypes=REAL, differentiable=False, decides_by=0, samples=_ARG_SAMPLES, interval=_interval_of_positions,
 )
 def argmax(input: Any, *, axis: int, output_type: DType = int64) -> Any:
     """The position of the largest element along `axis`; of equal ones the first."""
@@ -413,7 +421,7 @@ def argmax(input: Any, *, axis: int, output_type: DType = int64) -> Any:
 
 @composite(
     tf="ArgMin", type=_arg_type, numpy=_arg(np.argmin, math.inf), operands={"axis": "dimension"}, dtypes=REAL,
-    differentiable=False, decides_by=0, samples=_ARG_SAMPLES,
+    differentiable=False, decides_by=0, samples=_ARG_SAMPLES, interval=_interval_of_positions,
 )
 def argmin(input: Any, *, axis: int, output_type: DType = int64) -> Any:
     """The position of the smallest element along `axis`; of equal ones the first."""

@@ -16,7 +16,6 @@ from staticgraph.compiler.graph.dtypes import float32, float64, int64
 from staticgraph.compiler.graph.errors import SizeError, require
 from staticgraph.compiler.graph.opdef import Kind, OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
-from staticgraph.compiler.ops.kinds import drawn
 from staticgraph.compiler.ops.random_numbers.drawn_classes import (
     alias_table,
     check_number,
@@ -25,7 +24,7 @@ from staticgraph.compiler.ops.random_numbers.drawn_classes import (
     uniform_classes,
 )
 from staticgraph.compiler.ops.random_numbers.philox import RESERVED
-from staticgraph.compiler.ops.random_numbers.random import STATE
+from staticgraph.compiler.ops.random_numbers.random import STATE, drawn
 from staticgraph.compiler.ops.samples import Sample, indices
 
 _MOST_RESERVED = 1 << 20

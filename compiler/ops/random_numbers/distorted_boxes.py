@@ -32,10 +32,10 @@ from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Local
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, Store, Update, While
-from staticgraph.compiler.ops.kinds import Described, Out, View, composite, drawn
+from staticgraph.compiler.ops.kinds import Described, Out, View, composite
 from staticgraph.compiler.ops.random_numbers import philox
 from staticgraph.compiler.ops.random_numbers.number_stream import NumberStream, numpy_below, numpy_numbers
-from staticgraph.compiler.ops.random_numbers.random import STATE
+from staticgraph.compiler.ops.random_numbers.random import STATE, drawn
 from staticgraph.compiler.ops.samples import Draw, Sample
 from staticgraph.compiler.ops.statements.strips import Body, Fresh, whole
 

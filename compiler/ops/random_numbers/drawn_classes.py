@@ -19,10 +19,10 @@ from staticgraph.compiler.graph.shapes import TensorType, compatible, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Load
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update, While
-from staticgraph.compiler.ops.kinds import Described, Out, View, drawn
+from staticgraph.compiler.ops.kinds import Described, Out, View
 from staticgraph.compiler.ops.random_numbers import philox
 from staticgraph.compiler.ops.random_numbers.number_stream import NumberStream, numpy_below, numpy_numbers
-from staticgraph.compiler.ops.random_numbers.random import STATE
+from staticgraph.compiler.ops.random_numbers.random import STATE, drawn
 from staticgraph.compiler.ops.samples import Draw, Sample, indices
 from staticgraph.compiler.ops.statements.strips import Body, Fresh, whole
 

@@ -9,7 +9,6 @@ kernel and over NumPy arrays.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,6 @@ from staticgraph.compiler.graph.dtypes import (
     uint32,
     uint64,
 )
-from staticgraph.compiler.graph.opdef import OpDef
-from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr
 
@@ -41,20 +38,6 @@ _LOW = 0xFFFFFFFF
 def per_block(dtype: DType) -> int:
     """Return the count of numbers of `dtype` that a block of four words gives."""
     return 2 if dtype.size == 8 else 4
-
-
-def advance(
-    op: OpDef, types: Sequence[TensorType], out_shape: Sequence[int], attrs: Mapping[str, Any]
-) -> int:
-    """Return the number of steps by which a run advances the counter of a random operation.
-
-    Args:
-        op: The op.
-        types: The types of its inputs.
-        out_shape: The shape of its first result.
-        attrs: The attributes of the operation.
-    """
-    return math.prod(out_shape) * RESERVED if op.advance is None else op.advance(types, out_shape, **attrs)
 
 
 def words(counter: Expr, seed: Expr, seed2: Expr) -> list[Expr]:

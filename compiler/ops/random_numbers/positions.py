@@ -21,9 +21,9 @@ from staticgraph.compiler.kernel.binary_search import how_many
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
 from staticgraph.compiler.kernel.form import Scan, StagedForm
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Stmt, Store, Update
-from staticgraph.compiler.ops.kinds import Described, Out, View, drawn
+from staticgraph.compiler.ops.kinds import Described, Out, View
 from staticgraph.compiler.ops.random_numbers import philox
-from staticgraph.compiler.ops.random_numbers.random import STATE, block_of, blocks_of
+from staticgraph.compiler.ops.random_numbers.random import STATE, block_of, blocks_of, drawn
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.statements.exchanges import exchanged
 from staticgraph.compiler.ops.statements.loops import nested
@@ -64,6 +64,7 @@ def _numpy_multinomial(
     samples=[Sample(STATE, real(2, 5), num_samples=7, seed=1, seed2=2),
              Sample(STATE, real(1, 3), num_samples=2, seed=9, output_dtype=int32),
              Sample(STATE, real(3, 1), num_samples=5, seed2=4)],
+    interval=lambda y, *_: (0, y.node.inputs[1].shape[-1] - 1),
 )
 def multinomial(
     outs: tuple[Out, ...], state: View, logits: View, *, num_samples: Any, seed: int = 0, seed2: int = 0,

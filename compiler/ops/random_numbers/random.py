@@ -1,7 +1,7 @@
 """Random ops: pure functions of a state that the session keeps, with TensorFlow 1's streams.
 
 The state of an operation is its first argument here: counter, seed and second seed, of dtype uint64. The
-counter grows by `philox.advance` with every run. Seeds are data, not attributes of the kernel, so that
+counter grows by `advance` of the record with every run. Seeds are data, not attributes of the kernel, so that
 operations of equal shape share one. Operations whose two seeds are 0 are meant to differ from process to
 process: their counter starts anywhere.
 """
@@ -9,13 +9,14 @@ process: their counter starts anywhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64, int32, int64, uint32, uint64
 from staticgraph.compiler.graph.errors import DtypeError, require
-from staticgraph.compiler.graph.opdef import Kind, ops
+from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
@@ -30,12 +31,27 @@ from staticgraph.compiler.kernel.stmt import (
     While,
 )
 from staticgraph.compiler.ops.arrays.movement import raveled, unraveled
-from staticgraph.compiler.ops.kinds import Out, View, drawn
+from staticgraph.compiler.ops.kinds import Out, View, indexed
 from staticgraph.compiler.ops.random_numbers import philox
 from staticgraph.compiler.ops.samples import Draw, Sample
 
 BOUND = 2.0  # truncated normal numbers are nearer to 0 than this
 STATE = Draw((3,), 0, 1 << 40, dtype="uint64")  # tests draw the state like any other input
+
+
+def drawn(kind: Kind, **fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
+    """A random op, computed as ops of `kind` are. Its function gets the op's random state before the tensors.
+
+    In the user's graph the op has no such input. The state joins when the op is compiled, so `type` takes
+    both forms. Without `advance`, TensorFlow's blocks for each number of the result are set aside.
+    """
+    skip = 1 if kind is Kind.COMPOSITE else 2
+    usual = {"effect": Effect.RANDOM, "differentiable": False, "advance": _reserved}
+    return indexed(kind, skip)(**usual | fields)
+
+
+def _reserved(types: Sequence[TensorType], shape: Sequence[int], /, **_: Any) -> int:
+    return math.prod(shape) * philox.RESERVED
 
 
 def _shaped_type(*state: TensorType, shape: Any, dtype: DType, **_: Any) -> TensorType:

@@ -24,9 +24,9 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Local
 from staticgraph.compiler.kernel.stmt import If, Let, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.arrays.movement import raveled
-from staticgraph.compiler.ops.kinds import Out, View, drawn
+from staticgraph.compiler.ops.kinds import Out, View
 from staticgraph.compiler.ops.random_numbers import philox
-from staticgraph.compiler.ops.random_numbers.random import STATE
+from staticgraph.compiler.ops.random_numbers.random import STATE, drawn
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 from staticgraph.compiler.ops.statements.loops import counters, nested
 

@@ -126,6 +126,7 @@ def _classes_type(logits: TensorType, seed: TensorType, num_samples: Any, output
     dtypes={"S": _INTEGERS, "T": FLOATING}, partial=("num_samples",), differentiable=False, decides_by=0,
     samples=[Sample(real(2, 5), _SEED, num_samples=7), Sample(real(1, 3), _SEED, num_samples=2),
              Sample(real(3, 1), _SEED, num_samples=5, output_dtype=int32)],
+    interval=lambda y, *_: (0, y.node.inputs[0].shape[-1] - 1),
 )
 def stateless_multinomial(logits: Any, seed: Any, *, num_samples: Any, output_dtype: DType = int64) -> Any:
     """`num_samples` classes per row, drawn with probabilities softmax(logits), as `output_dtype`."""

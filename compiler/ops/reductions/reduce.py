@@ -167,7 +167,7 @@ def _highest(x: np.ndarray) -> Any:
 
 @reduction(
     tf="Max", numpy=_extremum(np.max, _lowest), combine="maximum", dtypes=REAL, samples=_samples(distinct),
-    grad=_extremum_grad, grad_takes=("axis",),
+    grad=_extremum_grad, grad_takes=("axis",), elements_of=(0,),
 )
 def reduce_max(best: Any, x: Any) -> Any:
     """Largest element along `axis`; -inf, or the least integer, if there are none.
@@ -179,7 +179,7 @@ def reduce_max(best: Any, x: Any) -> Any:
 
 @reduction(
     tf="Min", numpy=_extremum(np.min, _highest), combine="minimum", dtypes=REAL, samples=_samples(distinct),
-    grad=_extremum_grad, grad_takes=("axis",),
+    grad=_extremum_grad, grad_takes=("axis",), elements_of=(0,),
 )
 def reduce_min(best: Any, x: Any) -> Any:
     """Smallest element along `axis`; inf, or the greatest integer, if there are none.

@@ -129,7 +129,7 @@ def _cumsum_grad(
 
 @routine(
     tf="Cumsum", type=_type, numpy=_numpy_scan(np.cumsum, 0), operands=("axis",), partial=("axis",),
-    dtypes=NUMERIC, grad=_cumsum_grad, grad_takes=("axis",), samples=_SAMPLES,
+    dtypes=NUMERIC, grad=_cumsum_grad, grad_takes=("axis",), samples=_SAMPLES, totals_in_float32=True,
 )
 def cumsum(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
@@ -167,7 +167,7 @@ def _cumprod_grad(
 
 @routine(
     tf="Cumprod", type=_type, numpy=_numpy_scan(np.cumprod, 1), operands=("axis",), partial=("axis",),
-    dtypes=NUMERIC, grad=in_float32(holomorphic(_cumprod_grad)), samples=_SAMPLES,
+    dtypes=NUMERIC, grad=in_float32(holomorphic(_cumprod_grad)), samples=_SAMPLES, totals_in_float32=True,
 )
 def cumprod(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
@@ -203,6 +203,7 @@ def _recurrence_type(x: TensorType, factors: TensorType, axis: int = 0, reverse:
     samples=[Sample(real(5), real(5)), Sample(real(2, 3, 4), real(2, 3, 4), axis=1, reverse=True),
              Sample(real(3, 4), real(3, 4), axis=-1), Sample(real(0, 2), real(0, 2)),
              Sample(real(1, 2), real(1, 2), reverse=True)],
+    totals_in_float32=True,
 )
 def linear_recurrence(
     outs: tuple[Out, ...], x: View, factors: View, *, axis: int = 0, reverse: bool = False
@@ -276,6 +277,7 @@ def _ratio(less: Any, more: Any) -> Any:
     tf="CumulativeLogsumexp", type=_type, numpy=_cumulative_logsumexp, operands=("axis",), partial=("axis",),
     dtypes=FLOATING, grad=_cumulative_logsumexp_grad,
     samples=[Sample(real(5)), Sample(real(2, 3, 2), axis=1), Sample(real(3, 4), axis=-1, reverse=True)],
+    totals_in_float32=True,
 )
 def cumulative_logsumexp(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False

@@ -129,7 +129,7 @@ def _unsorted(name: str) -> dict[str, Any]:
     grad=lambda g, y, data, segment_ids, num_segments: (ops.gather(g, segment_ids), None),
     dtypes={"T": NUMERIC, "I": INDEX},
     samples=_SAMPLES,
-    **_unsorted("unsorted_segment_sum"),
+    **_unsorted("unsorted_segment_sum"), totals_in_float32=True,
 )
 def unsorted_segment_sum(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
@@ -165,6 +165,7 @@ def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 @routine(
     tf="UnsortedSegmentProd", numpy=_products, grad=holomorphic(_product_grad),
     dtypes={"T": NUMERIC, "I": INDEX}, samples=_SAMPLES, **_unsorted("unsorted_segment_prod"),
+    totals_in_float32=True,
 )
 def unsorted_segment_prod(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int

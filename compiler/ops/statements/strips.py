@@ -141,6 +141,14 @@ class Strips:
         """A loop over the lanes of a strip."""
         return self.fresh.lanes(self.width, body)
 
+    def zeros(self, strip: Expr | int, first: Expr | AnySize = 0) -> Loop:
+        """Clear the rows of a strip from `first` on."""
+
+        def row(i: Index) -> Body:
+            return (self.lanes(lambda lane: (self.put(strip, i, lane, Const(0.0, self.dtype)),)),)
+
+        return self.fresh.between(whole(first), whole(self.height), self.height, row, "i")
+
     def each_strip(self, body: Callable[[Index], Body]) -> Loop:
         """A loop over strips that do not depend on each other."""
         strip = self.fresh.index("strip", self.count)

@@ -10,6 +10,7 @@ lazy_names(
     __name__,
     {
         "staticgraph.domains.strings.hashes": "to_hash_bucket to_hash_bucket_fast to_hash_bucket_strong",
+        "staticgraph.domains.strings.windows": "ngrams",
         "staticgraph.domains.strings.parts": "bytes_split format reduce_join split unsorted_segment_join",
         "staticgraph.domains.strings.patterns": "regex_full_match regex_replace",
         "staticgraph.domains.strings.text": "as_string join length lower strip substr to_number upper",

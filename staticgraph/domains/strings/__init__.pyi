@@ -37,3 +37,6 @@ from staticgraph.domains.strings.unicode import (
     unicode_split_with_offsets as unicode_split_with_offsets,
     unicode_transcode as unicode_transcode,
 )
+from staticgraph.domains.strings.windows import (
+    ngrams as ngrams,
+)

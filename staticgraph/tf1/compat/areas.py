@@ -8,22 +8,20 @@ from staticgraph.tf1.compat import contrib_names, internal_names, message_names,
 from staticgraph.tf1.compat.devices import device_spec
 from staticgraph.tf1.compat.legacy import (
     app,
-    benchmark,
     build,
     errors,
     flag_groups,
     flags,
     functions,
     gfile,
-    gradient_checker,
     logging,
     old_summaries,
     resource_loader,
     string_split,
     strings,
-    testing,
 )
 from staticgraph.tf1.compat.namespace import Area, Tree
+from staticgraph.tf1.compat.testing import benchmark, cases, gradient_checker
 from staticgraph.tf1.distribute import experimental
 from staticgraph.tf1.keras import estimator as keras_estimator
 
@@ -56,7 +54,16 @@ TREE = Tree(
     {path: Area((path,)) for path in _SAME.split()}
     | {
         "": Area(
-            ("", build, device_spec, functions, old_summaries, string_split, ".building.modules"),
+            (
+                "",
+                build,
+                device_spec,
+                functions,
+                old_summaries,
+                string_split,
+                ".building.modules",
+                ".building.session_handles",
+            ),
             old_names.ROOT | message_names.ROOT,
         ),
         "app": Area((app,)),
@@ -89,7 +96,8 @@ TREE = Tree(
         "random": Area(("random",), old_names.RANDOM),
         "resource_loader": Area((resource_loader,)),
         "sysconfig": Area(names={name: name for name in _FLAGS}),
-        "test": Area((testing, benchmark, gradient_checker)),
+        "test": Area((cases, benchmark, gradient_checker)),
+        "test.mock": Area((".testing.mock",)),
         "train": Area(("train",), old_names.TRAIN | message_names.TRAIN),
         "pywrap_tensorflow": Area(areas=("python.pywrap_tensorflow",)),
         "train.experimental": Area((".contrib.optimizers.graph_rewrite",)),

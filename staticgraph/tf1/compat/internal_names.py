@@ -14,16 +14,15 @@ from staticgraph.tf1.compat.legacy import (
     conditions,
     decorators,
     file_contents,
-    gradient_checker,
     logging,
     mnist,
     mnist_model,
     resource_loader,
     strings,
     tensor_shapes,
-    test_util,
 )
 from staticgraph.tf1.compat.namespace import Area
+from staticgraph.tf1.compat.testing import gradient_checker, test_util
 
 # Package, the areas whose names its modules show (`tf` is the root), and the modules.
 _MODULES = (

@@ -94,7 +94,7 @@ _HOOKS = """
     LoggingTensorHook NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer SessionRunArgs
     SessionRunContext SessionRunHook SessionRunValues StepCounterHook StopAtStepHook SummarySaverHook
 """
-ESTIMATOR = {name: f"train.{name}" for name in _HOOKS.split()}
+ESTIMATOR = {name: f"train.{name}" for name in [*_HOOKS.split(), "VocabInfo"]}
 
 RANDOM = {
     "normal": "random_normal",

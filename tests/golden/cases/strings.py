@@ -231,6 +231,42 @@ def unicode():
     )
 
 
+def ngrams():
+    rows = [["a", "b", "c"], ["d", "e", "f"]]
+    ragged = [["a"], [], ["b", "c"], ["d", "e", "f", "g"]]
+    options = {
+        "pairs": (rows, 2, {}),
+        "a vector": (["a", "b"], 2, {"separator": "_"}),
+        "two widths": (rows, [1, 3], {}),
+        "too wide": (rows, 4, {}),
+        "padded": (rows, 2, {"pad_values": "x"}),
+        "padded less": (rows, 3, {"pad_values": ("L", "R"), "padding_width": 1}),
+    }
+    for name, (data, width, given) in options.items():
+        yield gives("ngrams " + name, lambda tf, d=data, w=width, g=given: tf.strings.ngrams(d, w, **g))
+    short = {"preserve_short_sequences": True}
+    in_rows = {
+        "pairs": (2, {}),
+        "short": (3, short),
+        "short and padded": (5, dict(short, pad_values="|", padding_width=1)),
+    }
+    for name, (width, given) in in_rows.items():
+
+        def parts(tf, w=width, g=given):
+            made = tf.strings.ngrams(tf.ragged.constant(ragged), w, **g)
+            return [made.flat_values, made.row_splits]
+
+        yield gives("ngrams of rows, " + name, parts)
+    refused = {
+        "no width": (0, {}),
+        "no text": (2, {"pad_values": 3}),
+        "no padding": (2, {"pad_values": "x", "padding_width": 0}),
+        "width alone": (2, {"padding_width": 1}),
+    }
+    for name, (width, given) in refused.items():
+        yield error("ngrams " + name, lambda tf, w=width, g=given: tf.strings.ngrams(rows, w, **g))
+
+
 def formats():
     cases = {
         "numbers": lambda tf: ("a {} b {}", [tf.range(10), tf.constant([[1.5, 2], [3, 1e10]])]),
@@ -278,6 +314,7 @@ CASES = [
     list(joins()),
     list(patterns()),
     list(unicode()),
+    list(ngrams()),
     list(formats()),
     gives("to_hash_bucket", lambda tf: tf.strings.to_hash_bucket(WORDS, 1000)),
     gives("to_hash_bucket_fast", lambda tf: tf.strings.to_hash_bucket_fast(WORDS, 2**62)),

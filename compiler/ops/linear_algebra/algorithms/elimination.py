@@ -86,17 +86,9 @@ class _Elimination:
         if same(n % a.width, 0):
             return numbers()
         ones = self.fresh.each(beyond, lambda i: (a.put(last, i + n, i + n - last * a.width, self.one),))
-        below = (If(strip < last, (self._zeros(strip, n),)),) if not same(last, 0) else ()
-        whole = If(scalar.eq(strip, last), (self._zeros(strip, 0),))
+        below = (If(strip < last, (a.zeros(strip, n),)),) if not same(last, 0) else ()
+        whole = If(scalar.eq(strip, last), (a.zeros(strip),))
         return (*below, whole, *numbers(), If(scalar.eq(strip, last), (ones,)))
-
-    def _zeros(self, strip: Index, first: AnySize) -> Loop:
-        """Clear the rows of a strip from `first` on."""
-
-        def row(i: Index) -> Body:
-            return (self.a.lanes(lambda lane: (self.a.put(strip, i, lane, self.zero),)),)
-
-        return self._rows(first, row)
 
     def _rows(self, first: Expr | AnySize, body: Callable[[Index], Body]) -> Loop:
         """A loop over the rows from `first` on, those beyond the matrix, too."""

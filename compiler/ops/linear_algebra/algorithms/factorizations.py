@@ -88,18 +88,19 @@ class _Substitution:
         self.tiles = self.x.height // TILE if isinstance(n, Size) else -(-n // TILE)
 
     def pack(self, tile: Index, matrix: Element, unit: bool) -> Body:
-        """Copy four rows; beyond the matrix the last one again, of which nothing is read."""
-        one = Const(1.0, self.dtype)
+        """Copy four rows; beyond the matrix the last row and column again, of which nothing is read."""
+        one, whole_tiles = Const(1.0, self.dtype), same(self.n % TILE, 0)
         rows = [scalar.minimum(tile * TILE + r, self.n - 1) for r in range(TILE)]
 
         def at(k: Index) -> Body:
+            column = k if whole_tiles else scalar.minimum(k, self.n - 1)
             return tuple(
-                Store("packed", (tile, k, Const(r, int64)), matrix(i, k)) for r, i in enumerate(rows)
+                Store("packed", (tile, k, Const(r, int64)), matrix(i, column)) for r, i in enumerate(rows)
             )
 
         scales = [one if unit else one / matrix(i, i) for i in rows]
         diagonal = (Store("inverse", (tile * TILE + r,), scale) for r, scale in enumerate(scales))
-        return (self.fresh.between(0, tile * TILE + TILE, self.n, at, "k"), *diagonal)
+        return (self.fresh.between(0, tile * TILE + TILE, self.tiles * TILE, at, "k"), *diagonal)
 
     def solve(self, strip: Index, rhs: Element, put: Put, lower_rhs: bool) -> Body:
         """Read a strip of B, solve for one tile of rows after the other, and store it."""
@@ -110,12 +111,21 @@ class _Substitution:
             return self._rows(tile, start)
 
         return (
+            *self._clear(strip),
             *x.columns_of(strip, lambda i, lane, column: x.put(0, i, lane, rhs(i, column))),
             self.fresh.between(start // TILE, whole(tiles), tiles, rows_of, "tile")
             if lower_rhs
             else self.fresh.each(tiles, rows_of, "tile"),
             *x.columns_of(strip, lambda i, lane, column: put(i, column, x.at(0, i, lane))),
         )
+
+    def _clear(self, strip: Index) -> Body:
+        """Clear what is beyond B and solved for, too: numbers left there may be subnormal, which are slow."""
+        x = self.x
+        below = () if same(self.n % TILE, 0) else (x.zeros(0, self.n),)
+        if same(x.columns % x.width, 0):
+            return below
+        return (*below, If(scalar.eq(strip, whole(x.columns // x.width)), (x.zeros(0),)))
 
     def _rows(self, tile: Index, start: Expr) -> Body:
         """Four rows of X: B less what the rows before make of it, then the triangle on the diagonal."""

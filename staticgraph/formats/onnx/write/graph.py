@@ -20,7 +20,6 @@ from staticgraph.compiler.graph.errors import RuleError
 from staticgraph.compiler.graph.function import as_outputs
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, Param, Role, recording
 from staticgraph.compiler.graph.shapes import TensorType, compatible, merge
-from staticgraph.compiler.passes.expand import MARKERS
 from staticgraph.formats.onnx.write.builder import Builder
 from staticgraph.formats.onnx.write.rules import KEEPS_ORDER, RULES, Use, reason
 from staticgraph.formats.onnx.write.value import Held, NoForm, Order, Size
@@ -51,8 +50,8 @@ class Writer(Builder):
         declared: Sequence[TensorType] | None = None,
     ) -> Any:
         """The result of `op`, or the tuple of its results. `declared`: what is known of their types."""
-        if op.name in MARKERS:
-            return inputs[MARKERS[op.name]]
+        if op.alias is not None:
+            return inputs[op.alias]
         params = {p.name: p for p in op.params}
         given = {
             name: _known(value) if params[name].role is Role.OPERAND else plain(value)

@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import NotFoundError, misuse
 from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.formats.tf.checkpoints.checkpoint_state import latest_checkpoint
+from staticgraph.formats.tf.checkpoints.vocabularies import VocabInfo
 from staticgraph.formats.tf.tensor_bundle import tensors_of
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
@@ -124,24 +125,36 @@ def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: Mapping[str, Any
 def warm_start(
     ckpt_to_initialize_from: str,
     vars_to_warm_start: Any = ".*",
-    var_name_to_vocab_info: Any = None,
+    var_name_to_vocab_info: Mapping[str, VocabInfo] | None = None,
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
 ) -> None:
     """`init_from_checkpoint` for trainable variables whose name begins with a pattern, or for those in a
     list.
 
-    A list of patterns chooses from all variables. `var_name_to_prev_var_name` maps names in the graph to
-    names in the checkpoint, where they differ. A pattern sees names with their `:0`, as in TensorFlow:
-    `w[^/]` chooses `w` and not `w/Momentum`.
+    A pattern sees names with their `:0`, as in TensorFlow: `w[^/]` chooses `w` and not `w/Momentum`.
+
+    Args:
+        ckpt_to_initialize_from: The prefix of a checkpoint, or a folder with checkpoints.
+        vars_to_warm_start: A regular expression for trainable variables, a list of expressions for all
+            variables, or a list of variables. None: trainable variables that have a vocabulary.
+        var_name_to_vocab_info: Map from the name of a variable to a `VocabInfo`, if the words that its rows
+            stand for have changed.
+        var_name_to_prev_var_name: Map from names in the graph to names in the checkpoint, where they differ.
+
+    Raises:
+        ValueError: If the checkpoint lacks a tensor, one has another shape, or a map has the name of a
+            variable that is not chosen.
     """
-    if var_name_to_vocab_info:
-        raise misuse(NotImplementedError, "warm_start: var_name_to_vocab_info is not supported")
-    if vars_to_warm_start is None:
-        return
-    reader, earlier = load_checkpoint(ckpt_to_initialize_from), var_name_to_prev_var_name or {}
-    for variable in _chosen(vars_to_warm_start):
-        name = _saved_name(variable)
-        _begin_as(variable, reader, earlier.get(name, name))
+    reader = load_checkpoint(ckpt_to_initialize_from)
+    earlier, vocabularies = var_name_to_prev_var_name or {}, var_name_to_vocab_info or {}
+    chosen = [(_saved_name(var), var) for var in _chosen(vars_to_warm_start or ".*")]
+    for label, given in ("var_name_to_prev_var_name", earlier), ("var_name_to_vocab_info", vocabularies):
+        if unused := sorted(set(given) - {name for name, _ in chosen}):
+            text = f"warm_start: {label} has {unused}, and no such variable is warm-started"
+            raise misuse(ValueError, text, f"these are: {sorted({name for name, _ in chosen})}")
+    for name, variable in chosen:
+        if vars_to_warm_start or name in vocabularies:
+            _begin_as(variable, reader, earlier.get(name, name), vocabularies.get(name))
 
 
 def _chosen(wanted: Any) -> list[Variable]:
@@ -179,7 +192,9 @@ def _saved_name(variable: Variable) -> str:
     return variable.op.name if info is None else info.full_name
 
 
-def _begin_as(variable: Variable, reader: NewCheckpointReader, tensor_name: str) -> None:
+def _begin_as(
+    variable: Variable, reader: NewCheckpointReader, tensor_name: str, words: VocabInfo | None = None
+) -> None:
     if not reader.has_tensor(tensor_name):
         known: Sequence[str] = list(reader.get_variable_to_shape_map())
         close = nearest_name(tensor_name, known)
@@ -187,8 +202,12 @@ def _begin_as(variable: Variable, reader: NewCheckpointReader, tensor_name: str)
         hint = f"it has {close!r}" if close else None
         raise misuse(ValueError, text, hint, made=[("it", variable.op.where)])
     value = reader.get_tensor(tensor_name)
+    taken = None
+    if words is not None:
+        value, taken = words.taken_from(value, variable.op.name)
     if (info := variable._get_save_slice_info()) is not None and list(value.shape) == info.full_shape:
-        value = value[Part.of(info.full_shape, info.var_offset, info.var_shape).box]
+        box = Part.of(info.full_shape, info.var_offset, info.var_shape).box
+        value, taken = value[box], None if taken is None else taken[box]
     if not variable.shape.is_compatible_with(value.shape):
         text = (
             f"variable {variable.op.name} has shape {variable.shape}, and {tensor_name!r} has {value.shape}"
@@ -196,5 +215,7 @@ def _begin_as(variable: Variable, reader: NewCheckpointReader, tensor_name: str)
         raise misuse(ValueError, text, made=[("it", variable.op.where)])
     with variable.graph.as_default(), init_scope(), name_scope(f"{variable.op.name}/"):
         initial = constant(value, variable.dtype, name="checkpoint_initializer")
+        if words is not None and taken is not None:
+            initial = ops.select(taken, initial, words.begun(value.shape, variable.dtype))
         variable._initial_value = initial
         variable._initializer = ops.assign(variable.handle, initial, name="Assign").op

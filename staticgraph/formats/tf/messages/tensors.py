@@ -11,6 +11,7 @@ from staticgraph.compiler.graph import dtypes
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, as_strings
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import MOST_AXES, is_array_shape
+from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.formats.tf.messages.tensor import TensorProto, TensorShapeProto
 from staticgraph.formats.tf.messages.types import data_type, dtype_of
 from staticgraph.formats.tf.messages.wire import DecodeError, encode_varints, read_varint
@@ -56,6 +57,7 @@ _TAKEN_AS = {
 _MOST = 1 << 31  # bytes of one message
 
 
+@extension("shape_proto")
 def shape_proto(shape: Any) -> TensorShapeProto:
     """A shape as a message. An unknown size is None, and so is a shape of unknown rank."""
     if shape is None:

@@ -7,9 +7,21 @@ from typing import Any
 
 import numpy as np
 
+import staticgraph as sg
+
 
 class Benchmark:
     """The base of classes whose methods measure operations."""
+
+    @classmethod
+    def is_abstract(cls) -> bool:
+        """Return True for this class itself, which measures nothing."""
+        return cls is Benchmark
+
+    def evaluate(self, tensors: Any) -> Any:
+        """Return the values of tensors in the default session, or in a new one if there is none."""
+        session = sg.get_default_session()
+        return session.run(tensors) if session is not None else sg.Session().run(tensors)
 
     def report_benchmark(
         self,
@@ -59,3 +71,8 @@ class Benchmark:
         }
         self.report_benchmark(**result)
         return result
+
+
+def benchmark_config() -> Any:
+    """Return the `ConfigProto` of a session in which operations are measured: the default one."""
+    return sg.ConfigProto()

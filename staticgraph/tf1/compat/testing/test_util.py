@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.tf1.compat.legacy.testing import TestCase
+from staticgraph.tf1.compat.testing.cases import TestCase
 
 __all__ = [
     "NCHWToNHWC",

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import itertools
+import os
 import re
+import sys
 import tempfile
 import threading
 import unittest
@@ -21,9 +25,14 @@ from staticgraph.tf1.compat.devices.local_devices import (
     list_local_devices,
     usable_cards,
 )
+from staticgraph.tf1.compat.legacy.build import GRAPH_DEF_VERSION
+from staticgraph.tf1.compat.testing.assertions import Assertions
 
 __all__ = [
+    "StubOutForTesting",
     "TestCase",
+    "assert_equal_graph_def",
+    "create_local_cluster",
     "get_temp_dir",
     "gpu_device_name",
     "is_built_with_cuda",
@@ -31,6 +40,7 @@ __all__ = [
     "is_built_with_rocm",
     "is_gpu_available",
     "main",
+    "test_src_dir_path",
 ]
 
 
@@ -73,6 +83,112 @@ def gpu_device_name() -> str:
     return next((device.name for device in list_local_devices() if device.device_type == "GPU"), "")
 
 
+def test_src_dir_path(relative_path: str) -> str:
+    """Return the path of a file beside the program that is run.
+
+    Args:
+        relative_path: The path from the program's folder on.
+    """
+    return os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), relative_path)
+
+
+test_src_dir_path.__test__ = False  # type: ignore[attr-defined]  # no test, though its name begins so
+
+
+def create_local_cluster(
+    num_workers: int, num_ps: int, protocol: str = "grpc", worker_config: Any = None, ps_config: Any = None
+) -> tuple[list[Any], list[Any]]:
+    """Make servers for the tasks of a cluster in this process.
+
+    Args:
+        num_workers: The number of workers.
+        num_ps: The number of parameter servers.
+        protocol: Not looked at: the servers are in one process.
+        worker_config: The `ConfigProto` of the workers.
+        ps_config: The `ConfigProto` of the parameter servers.
+
+    Returns:
+        The servers of the workers, and those of the parameter servers. `Session(server.target)` is a session.
+    """
+    jobs = {"worker": (num_workers, worker_config), "ps": (num_ps, ps_config)}
+    numbers = {job: itertools.count(20000 + 10000 * at) for at, job in enumerate(jobs)}
+    cluster = {
+        job: [f"localhost:{next(numbers[job])}" for _ in range(n)] for job, (n, _) in jobs.items() if n
+    }
+    workers, ps = (
+        [sg.train.Server(cluster, job, at, config=config) for at in range(n)]
+        for job, (n, config) in jobs.items()
+    )
+    return workers, ps
+
+
+def assert_equal_graph_def(
+    actual: Any, expected: Any, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
+) -> None:
+    """AssertionError if two GraphDefs differ, in whatever order their nodes are.
+
+    Args:
+        actual: A GraphDef.
+        expected: Another.
+        checkpoint_v2: Not looked at: there are no names of temporary checkpoints in a graph.
+        hash_table_shared_name: True if the names that tables share may differ.
+    """
+
+    def nodes(graph: Any) -> dict[str, str]:
+        found = {}
+        for node in graph.node:
+            copy = type(node)()
+            copy.CopyFrom(node)
+            if hash_table_shared_name and copy.op.startswith("HashTable") and "shared_name" in copy.attr:
+                del copy.attr["shared_name"]
+            found[copy.name] = MessageToString(copy)
+        return found
+
+    one, other = nodes(actual), nodes(expected)
+    different = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+    if different:
+        name = different[0]
+        text = f"{len(different)} nodes differ, the first is {name}:"
+        raise AssertionError(f"{text}\n{one.get(name, 'missing')}\n{other.get(name, 'missing')}")
+
+
+_INHERITED = object()  # an attribute of an object that its class has
+
+
+class StubOutForTesting:
+    """Attributes that are replaced for a test, and put back by `CleanUp`."""
+
+    def __init__(self) -> None:
+        self._replaced: list[tuple[Any, str, Any]] = []
+
+    def Set(self, parent: Any, child_name: str, new_child: Any) -> None:
+        """Replace an attribute of a module, class or object."""
+        inspect.getattr_static(parent, child_name)  # AttributeError if there is none
+        self._replaced.append((parent, child_name, vars(parent).get(child_name, _INHERITED)))
+        setattr(parent, child_name, new_child)
+
+    def SmartSet(self, obj: Any, attr_name: str, new_attr: Any) -> None:
+        """Replace an attribute, as `Set` does."""
+        self.Set(obj, attr_name, new_attr)
+
+    def CleanUp(self) -> None:
+        """Put back all attributes."""
+        while self._replaced:
+            parent, name, before = self._replaced.pop()
+            if before is _INHERITED:
+                delattr(parent, name)
+            else:
+                setattr(parent, name, before)
+
+    UnsetAll = SmartUnsetAll = CleanUp
+
+    def __enter__(self) -> StubOutForTesting:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.CleanUp()
+
+
 class CheckedThread(threading.Thread):
     """A thread whose error, if there is one, is that of `join`."""
 
@@ -92,7 +208,7 @@ class CheckedThread(threading.Thread):
             raise AssertionError(f"the thread failed: {self._error!r}") from self._error
 
 
-class TestCase(unittest.TestCase):
+class TestCase(Assertions):
     """A test case that starts with an empty graph, the same random seeds, and helps to compare arrays.
 
     The assertions about values take tensors too, which they evaluate in the default session.
@@ -212,9 +328,6 @@ class TestCase(unittest.TestCase):
     def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: str | None = None) -> None:
         self.assertEqual(list(np_array.shape), tf_tensor.get_shape().as_list(), msg)
 
-    def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
-        self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} begins otherwise")
-
     def assertAllInRange(
         self,
         target: Any,
@@ -259,6 +372,18 @@ class TestCase(unittest.TestCase):
         if isinstance(expected, str | bytes):
             expected = Merge(expected, type(message)())
         self.assertMultiLineEqual(MessageToString(expected), MessageToString(message), msg)
+
+    def assertProtoEqualsVersion(
+        self,
+        expected: Any,
+        actual: Any,
+        producer: int = GRAPH_DEF_VERSION,
+        min_consumer: int = 0,
+        msg: str | None = None,
+    ) -> None:
+        """Equal GraphDefs, of which the first, a text, has these versions."""
+        told = f"versions {{ producer: {producer} min_consumer: {min_consumer} }}\n{expected}"
+        self.assertProtoEquals(told, actual, msg)
 
     def assertEmpty(self, container: Any, msg: str | None = None) -> None:
         self.assertEqual(len(container), 0, msg)

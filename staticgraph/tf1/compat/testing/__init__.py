@@ -1,0 +1,1 @@
+"""`tf.test`: test cases, their assertions, benchmarks and checks of gradients."""
