@@ -120,8 +120,8 @@ _EAGER = {name: name for name in _SAME_AS_EVER.split()} | {
     "defun": "function",
     "in_eager_mode": "executing_eagerly",
     "py_func": "py_function",
-    "run_all_tests_in_graph_and_eager_modes": "python.framework.test_util.run_all_in_graph_and_eager_modes",
-    "run_test_in_graph_and_eager_modes": "python.framework.test_util.run_in_graph_and_eager_modes",
+    "run_all_tests_in_graph_and_eager_modes": f"{_TESTS}.run_all_in_graph_and_eager_modes",
+    "run_test_in_graph_and_eager_modes": f"{_TESTS}.run_in_graph_and_eager_modes",
 }
 
 AREAS: dict[str, Area] = contrib_modules.AREAS | {
