@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from staticgraph.compiler.graph.tensor import Operation, Tensor
     from staticgraph.runtime.executable import Checks, Executable
     from staticgraph.runtime.fetches import Fetches
-    from staticgraph.runtime.memory import BufferPool
     from staticgraph.runtime.profiling.times import Meter
+    from staticgraph.runtime.state.memory import BufferPool
     from staticgraph.runtime.state.variables import VariableStore
 
 

@@ -29,8 +29,8 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.memory import BufferPool, from_storage, to_storage, with_room
 from staticgraph.runtime.reports.recompile_reason import CallSignature, Reason, RecompileWarner, reason
+from staticgraph.runtime.state.memory import BufferPool, from_storage, to_storage, with_room
 from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 from staticgraph.runtime.step_compiler import Bound, StepCompiler
 

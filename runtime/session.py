@@ -17,8 +17,8 @@ from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.feeds import RAGGED, feed_tensors, in_order
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
 from staticgraph.runtime.gpu.placement import open_backend
-from staticgraph.runtime.memory import with_room
 from staticgraph.runtime.partial_runs import PartialRuns
+from staticgraph.runtime.state.memory import with_room
 from staticgraph.runtime.state.resources import time_limit
 from staticgraph.runtime.switches import settings
 

@@ -15,10 +15,10 @@ from types import ModuleType
 import numpy as np
 
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
-from staticgraph.runtime import memory
 from staticgraph.runtime.cpu import executable, pool
 from staticgraph.runtime.cpu.fast_path import call_record as binding
 from staticgraph.runtime.cpu.measurements import meter
+from staticgraph.runtime.state import memory
 
 _BORDER = bytes([0xA5]) * ALIGNMENT
 _found: list[str] = []  # where the blocks were made that something wrote beyond

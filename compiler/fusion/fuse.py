@@ -18,6 +18,7 @@ from collections.abc import Container
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.fusion.cost import (
+    WIDE,
     cheap_nodes,
     cost,
     depth,
@@ -64,7 +65,8 @@ def fuse(function: Function, without: Container[str] = ()) -> Fusion:
     if "join" in without:
         return fusion
     joined = fusion
-    if len(groups) > 1 or any(group.summed for group in groups):  # else there is nothing to be joined
+    wide = any(group.summed and estimate(group.root.outputs[0].size) >= WIDE for group in groups)
+    if wide or len(groups) > 1:  # few columns that are added up alone stay as they are
         from staticgraph.compiler.fusion.horizontal_fusion import join
 
         joined = replace(fusion, groups=tuple(join(groups, demands, frozenset(function.results))))
@@ -72,7 +74,7 @@ def fuse(function: Function, without: Container[str] = ()) -> Fusion:
     return joined
 
 
-def partition(function: Function, merging: bool = True) -> tuple[list[Group], Demands, dict[Node, str]]:
+def partition(function: Function, merging: bool) -> tuple[list[Group], Demands, dict[Node, str]]:
     """Groups in an order in which they can run, each with one root, what they read of each other, and why
     each root is not computed by those that read it.
     """

@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.size_contexts import Undecided, current_answer, listening
-from staticgraph.compiler.graph.sizes import Size, has_sizes, is_open
+from staticgraph.compiler.graph.sizes import Size, is_open
 
 
 class _Typed(Protocol):
@@ -346,7 +346,15 @@ def _by_role(op: OpDef) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 _VALUES = frozenset({Value})
+_NUMBERS = frozenset({int, float, bool, str, type(None)})  # types of attributes without sizes
 _PLAIN = frozenset({int, float, bool, str, type(None), DType, Size})  # types of what `plain` leaves as it is
+
+
+def has_sizes(value: Any) -> bool:
+    """Return True if an attribute of an op is an open size, or a list or tuple with one in it."""
+    if isinstance(value, (list, tuple)):
+        return not _NUMBERS.issuperset(map(type, value)) and any(map(has_sizes, value))
+    return isinstance(value, Size)
 
 
 def plain(value: Any) -> Any:

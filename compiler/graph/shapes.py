@@ -76,7 +76,7 @@ class TensorType:
         """Number of elements of a static shape."""
         shape = self.shape
         assert shape is not None and None not in shape, self
-        return product(shape)  # type: ignore[arg-type]
+        return product(shape)
 
     def at(self, values: Mapping[str, int]) -> TensorType:
         """The type for values of the open sizes in a shape that is known otherwise."""
@@ -228,6 +228,8 @@ def _size(value: Any) -> int | None:
         return value.value
     if value is None:
         return None
+    if isinstance(value, float | np.floating) and value.is_integer():  # a quotient, as `n / 2` is one
+        value = int(value)
     try:
         size = value.__index__()
     except (AttributeError, TypeError):  # a class has the method too, and an array of several numbers

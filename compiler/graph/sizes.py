@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.size_contexts import Undecided, answered, answering, current_answer, name_of
@@ -29,10 +30,7 @@ _DOUBLED = 15  # how often it is doubled in the estimate of what would be zero o
 
 
 class _NoSymbol(tuple[str]):
-    """A factor of monomials that is no symbol, known by its text.
-
-    It is a tuple of the text alone: C code hashes and compares tuples, and it does so all the time.
-    """
+    """A factor of monomials that is no symbol: a tuple of its text, which C code hashes and compares."""
 
     def __str__(self) -> str:
         return self[0]
@@ -395,28 +393,13 @@ def product(shape: Sequence[AnySize]) -> AnySize:
     """Return the number of elements of a shape: the numbers in it are multiplied first."""
     if Size not in map(type, shape):
         return math.prod(shape)
-    known, left = 1, None
-    for n in shape:
-        if not isinstance(n, Size):
-            known *= n
-        else:
-            left = n if left is None else left * n
-    return left * known
+    known = math.prod([n for n in shape if not isinstance(n, Size)])
+    return reduce(mul, [n for n in shape if isinstance(n, Size)]) * known
 
 
 def is_open(shape: Any) -> bool:
     """Return True if a size of a shape is open."""
     return Size in map(type, shape)  # in C: it is asked for every node
-
-
-def has_sizes(value: Any) -> bool:
-    """Return True if an attribute of an op is an open size, or a list or tuple with one in it."""
-    if isinstance(value, (list, tuple)):
-        return not _NUMBERS.issuperset(map(type, value)) and any(map(has_sizes, value))
-    return isinstance(value, Size)
-
-
-_NUMBERS = frozenset({int, float, bool, str, type(None)})
 
 
 def terms_of(size: AnySize) -> Mapping[Monomial, int]:

@@ -160,7 +160,7 @@ def dtype_error(node: Scalar) -> str | None:
             return f"the condition is {operands[0]}"
         operands = operands[1:]
     if any(d is not operands[0] for d in operands):
-        return f"operands of {', '.join(map(str, operands))}"
+        return f"operands of {', '.join(dtype.name for dtype in operands)}"
     if operands[0].kind not in primitive.takes:
         return f"{node.op} does not work on {operands[0]}"
     result = bool_ if primitive.predicate else operands[0]

@@ -20,10 +20,11 @@ from staticgraph.compiler.fusion.group import (
     is_host,
     is_whole,
 )
+from staticgraph.compiler.graph.builder import has_sizes
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.size_contexts import Undecided
-from staticgraph.compiler.graph.sizes import AnySize, estimate, has_sizes, is_open
+from staticgraph.compiler.graph.sizes import AnySize, estimate, is_open
 from staticgraph.compiler.lower.buffer_assignment import (
     Candidate,
     Stored,

@@ -21,7 +21,7 @@ from staticgraph.compiler.lower.program import ARENA, CONSTANTS, PRIVATE, SHARED
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu.jit import load
-from staticgraph.runtime.memory import address_of, aligned_bytes, give_back_unused
+from staticgraph.runtime.state.memory import address_of, aligned_bytes, give_back_unused
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled

@@ -28,7 +28,7 @@ from staticgraph.compiler.support import forks
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.jit import Library, host, load
 from staticgraph.runtime.cpu.threads import follow, get_num_threads
-from staticgraph.runtime.memory import aligned_bytes
+from staticgraph.runtime.state.memory import aligned_bytes
 
 _POOL_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _WORKER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)

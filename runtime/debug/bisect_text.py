@@ -21,8 +21,8 @@ from staticgraph.runtime.debug.wrong_kernel import WrongKernel
 from staticgraph.runtime.debug.wrong_pass import WrongPass
 from staticgraph.runtime.files.arrays import weights
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.memory import to_storage
 from staticgraph.runtime.reports.dump import as_kernel
+from staticgraph.runtime.state.memory import to_storage
 
 _SHOWN = 8  # results that differ
 

@@ -37,8 +37,8 @@ from staticgraph.runtime.files.attributes import Kinds, check, decode_strings, e
 from staticgraph.runtime.files.container import read_mapped
 from staticgraph.runtime.files.graph_file import GRAPH, WEIGHTS
 from staticgraph.runtime.files.values import owned
-from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.session import Session
+from staticgraph.runtime.state.memory import from_storage, to_storage
 from staticgraph.runtime.state.variables import VariableStore
 
 KIND, FEEDS = "failure", "feeds.safetensors"

@@ -23,7 +23,7 @@ from staticgraph.compiler.lower.program import Program
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.executable import CpuExecutable
-from staticgraph.runtime.memory import empty, from_storage, to_storage
+from staticgraph.runtime.state.memory import empty, from_storage, to_storage
 
 Arrays = Sequence[np.ndarray]
 _FAST = 64.0  # how much less exact math="fast" may be

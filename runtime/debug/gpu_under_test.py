@@ -26,7 +26,7 @@ from staticgraph.runtime.gpu.cuda.source import source
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.recorder import GraphRecorder, prepare
 from staticgraph.runtime.gpu.staging import send_constants
-from staticgraph.runtime.memory import empty
+from staticgraph.runtime.state.memory import empty
 
 _LOOSE = {Precision.FLOAT32: 1.0, Precision.TF32: 2.0**13, Precision.BFLOAT16: 2.0**16}  # bits not looked at
 

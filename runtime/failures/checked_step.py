@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.memory import empty, from_storage
+from staticgraph.runtime.state.memory import empty, from_storage
 
 
 @dataclass(frozen=True)

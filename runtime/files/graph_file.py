@@ -44,8 +44,8 @@ from staticgraph.runtime.files.attributes import (
 from staticgraph.runtime.files.container import cut_short
 from staticgraph.runtime.files.signature import STRUCTURES, BoundFunction, InputShapes, operations_of
 from staticgraph.runtime.files.values import collect, owned, shared
-from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.session import Session
+from staticgraph.runtime.state.memory import from_storage, to_storage
 from staticgraph.runtime.state.variables import VariableStore
 
 
@@ -134,9 +134,9 @@ def write(
     path: str | os.PathLike[str],
     signatures: Mapping[str, BoundFunction],
     session: Session | None,
-    resume: bool = False,
-    kernels: Sequence[str] = (),
-    shapes: InputShapes | Sequence[InputShapes] = (),
+    resume: bool,
+    kernels: Sequence[str],
+    shapes: InputShapes | Sequence[InputShapes],
 ) -> None:
     """Save what `signatures` name, with the values of variables in `session`, and with machine code for the
     targets `kernels`, for inputs of these `shapes`; see `staticgraph.saved.saving.save`.

@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.memory import empty
+from staticgraph.runtime.state.memory import empty
 from staticgraph.runtime.state.variables import VariableStore
 
 _SIZE = r"\d{1,18}"

@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.runtime.cpu.executable import CpuExecutable
-from staticgraph.runtime.memory import empty
+from staticgraph.runtime.state.memory import empty
 
 
 class FeedChecks:

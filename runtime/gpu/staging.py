@@ -21,7 +21,7 @@ from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.cuda.driver import Direction, Driver, DriverArrival, DriverEvent
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.order import Span
-from staticgraph.runtime.memory import storage_dtype
+from staticgraph.runtime.state.memory import storage_dtype
 
 LARGE = 64 << 10  # bytes of a value that is sent by itself: a GPU reads them while it is asked for more
 HUGE = 1 << 20  # bytes of a value that is sent beside the stream, which begins with what does without it

@@ -14,7 +14,7 @@ from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.memory import empty
+from staticgraph.runtime.state.memory import empty
 from staticgraph.runtime.state.variables import VariableStore
 
 

@@ -16,8 +16,8 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.compiler.lower.program import HostCall
 from staticgraph.runtime.disk.sources import compiler_version
-from staticgraph.runtime.memory import empty
 from staticgraph.runtime.processes.mpi import MpiWorld
+from staticgraph.runtime.state.memory import empty
 from staticgraph.runtime.state.variables import VariableStore
 
 _SHARED: WeakKeyDictionary[VariableStore, set[Operation]] = WeakKeyDictionary()

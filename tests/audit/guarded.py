@@ -17,10 +17,10 @@ import numpy as np
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower import lower
 from staticgraph.compiler.lower.buffer_assignment import Key, Lifetime
-from staticgraph.runtime import memory
 from staticgraph.runtime.cpu import open_step, pool
 from staticgraph.runtime.cpu.fast_path import call_record as binding
 from staticgraph.runtime.cpu.measurements import meter
+from staticgraph.runtime.state import memory
 
 PAGE = mmap.PAGESIZE
 POISON = 0xFFA5A5A5  # a signalling NaN; arithmetic makes it a quiet one

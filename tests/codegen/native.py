@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.sizes import evaluate
 from staticgraph.compiler.kernel.interpret import NO_SIZES
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.memory import aligned_bytes
+from staticgraph.runtime.state.memory import aligned_bytes
 
 Arrays = dict[str, np.ndarray]
 each_width = pytest.mark.parametrize(

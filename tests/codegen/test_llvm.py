@@ -37,7 +37,7 @@ from staticgraph.compiler.kernel.stmt import (
     While,
 )
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.memory import empty
+from staticgraph.runtime.state.memory import empty
 from tests.codegen.native import Arrays, launch, run
 
 SERIAL, SIMD, PARALLEL = LoopKind.SERIAL, LoopKind.SIMD, LoopKind.PARALLEL

@@ -15,7 +15,7 @@ from gpu_stages.setting import Setting
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.simulator import convolution as standin_convolution
-from staticgraph.runtime.memory import from_storage
+from staticgraph.runtime.state.memory import from_storage
 
 CONVOLVED = "staticgraph.compiler.kernel.schedule_gpu.products.convolved"
 

@@ -17,7 +17,7 @@ from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.store import DeviceStore
-from staticgraph.runtime.memory import from_storage, to_storage
+from staticgraph.runtime.state.memory import from_storage, to_storage
 from tests.gpu.running import SCHEDULES
 from tests.ops.harness import TESTED, Build, Use, as_tuple, assert_same, dtype_choices, uses
 from tests.repetitions import share

@@ -9,7 +9,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.runtime.cpu import open_step
-from staticgraph.runtime.memory import address_of, give_back_unused
+from staticgraph.runtime.state.memory import address_of, give_back_unused
 
 
 def resident() -> int:

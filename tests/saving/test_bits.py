@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.formats.tf.tensor_bundle import Bundle, write_bundle
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
-from staticgraph.runtime.memory import to_storage
+from staticgraph.runtime.state.memory import to_storage
 
 pytestmark = pytest.mark.takes_long
 

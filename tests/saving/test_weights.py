@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.errors import (
     UninitializedError,
 )
 from staticgraph.runtime.files.arrays import npz, safetensors
-from staticgraph.runtime.memory import from_storage, to_storage
+from staticgraph.runtime.state.memory import from_storage, to_storage
 
 SHAPES = [(), (3,), (2, 3), (0, 3), (5, 1, 2)]
 NUMBERS = {name: dtype for name, dtype in DTYPES.items() if dtype is not sg.string}

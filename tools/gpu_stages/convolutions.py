@@ -23,7 +23,7 @@ from staticgraph.runtime.gpu.cuda import cudnn
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.recorder import GraphRecorder, prepare
-from staticgraph.runtime.memory import empty, from_storage
+from staticgraph.runtime.state.memory import empty, from_storage
 
 # How far results may be off, in the largest of them.
 _TOLERANCE = {"float32": 1e-5, "float32 by tf32": 3e-3, "float16": 4e-3, "bfloat16": 3e-2}

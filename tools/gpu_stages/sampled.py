@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpu_stages.layers import BY_FILTER, RESULT, Case
-from staticgraph.runtime.memory import from_storage
+from staticgraph.runtime.state.memory import from_storage
 
 PLACES = 256  # of a result, or of a derivative by the image
 CHANNELS, TAPS = 8, 4  # of a derivative by the filter, in which each number is a long sum

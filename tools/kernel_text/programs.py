@@ -23,7 +23,7 @@ from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.simulator import driver as simulator
 from staticgraph.runtime.gpu.store import DeviceStore
-from staticgraph.runtime.memory import to_storage
+from staticgraph.runtime.state.memory import to_storage
 from tests.ops.harness import TESTED, Build, uses
 
 STANDIN = "standin"

@@ -20,7 +20,7 @@ from staticgraph.compiler.lower.program import ARGUMENTS
 from staticgraph.runtime.backend import Programs
 from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.cpu.fast_path.dispatch import Words, words
-from staticgraph.runtime.memory import LARGE, aligned_bytes
+from staticgraph.runtime.state.memory import LARGE, aligned_bytes
 from staticgraph.runtime.state.variables import VariableStore
 
 SHORT = 20_000  # nanoseconds: as long may a run keep other threads of Python waiting

@@ -28,8 +28,8 @@ from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.runtime.cpu.measurements.standalone_kernel import StandaloneKernel
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
-from staticgraph.runtime.memory import aligned_bytes, storage_dtype, to_storage
 from staticgraph.runtime.reports.compile_log import overwrites
+from staticgraph.runtime.state.memory import aligned_bytes, storage_dtype, to_storage
 
 ROUNDS = 5  # in which all ways take turns; the best time of each counts
 SLICE = 2e-3  # seconds of work in one turn, at least

@@ -30,9 +30,9 @@ from staticgraph.runtime.cpu.measurements.ticks import Moment, Scale
 from staticgraph.runtime.cpu.threads import get_num_threads
 from staticgraph.runtime.cpu.watch import Watch
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.memory import aligned_bytes
 from staticgraph.runtime.profiling.limits import Limits
 from staticgraph.runtime.profiling.times import Stamp, Timed, Times
+from staticgraph.runtime.state.memory import aligned_bytes
 
 _WORD = 8  # bytes
 

@@ -11,7 +11,7 @@ import numpy as np
 from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter
 from staticgraph.runtime.cpu.jit import load
-from staticgraph.runtime.memory import aligned_bytes
+from staticgraph.runtime.state.memory import aligned_bytes
 
 
 class StandaloneKernel:

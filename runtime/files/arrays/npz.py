@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.shapes import MOST_AXES, is_array_shape
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays.safetensors import Stored, refuse_strings
 from staticgraph.runtime.files.arrays.unzip import unzip
-from staticgraph.runtime.memory import from_storage
+from staticgraph.runtime.state.memory import from_storage
 
 _MAGIC = b"\x93NUMPY"
 _LENGTHS = {1: "<H", 2: "<I", 3: "<I"}  # how long the header is, by the version of the format

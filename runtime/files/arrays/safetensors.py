@@ -26,7 +26,7 @@ from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, misus
 from staticgraph.compiler.graph.shapes import MOST_AXES, is_array_shape
 from staticgraph.runtime.files.attributes import check, dump, fields, items, parse
 from staticgraph.runtime.files.container import ALIGNMENT
-from staticgraph.runtime.memory import storage_dtype
+from staticgraph.runtime.state.memory import storage_dtype
 
 Stored = tuple[DType, np.ndarray]  # an array as compiled code holds it, and the dtype that it stands for
 

@@ -19,8 +19,8 @@ from staticgraph.runtime.files import checkpoint
 from staticgraph.runtime.files.arrays import npz, safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.runtime.files.container import read_mapped
-from staticgraph.runtime.memory import from_storage, to_storage
 from staticgraph.runtime.session import Session
+from staticgraph.runtime.state.memory import from_storage, to_storage
 
 
 @dataclass(frozen=True, slots=True)

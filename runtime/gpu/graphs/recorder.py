@@ -46,7 +46,7 @@ from staticgraph.runtime.gpu.graphs.predicate import NotPredicable, Predicate
 from staticgraph.runtime.gpu.graphs.predicated_branch import StepBranches
 from staticgraph.runtime.gpu.graphs.tables import Table, at
 from staticgraph.runtime.gpu.timing import COPIES, UNTIMED, Untimed
-from staticgraph.runtime.memory import empty, from_storage, to_storage
+from staticgraph.runtime.state.memory import empty, from_storage, to_storage
 
 Action = Callable[[], None]
 _LOOKS = 4  # at the body of a loop, for what can be merged: its values may change places from round to round

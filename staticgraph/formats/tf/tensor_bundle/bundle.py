@@ -27,7 +27,7 @@ from staticgraph.formats.tf.tensor_bundle.table import is_table, read_table, tab
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.runtime.files.checkpoint import checkpoint_file
-from staticgraph.runtime.memory import storage_dtype
+from staticgraph.runtime.state.memory import storage_dtype
 
 _MOST_SHARDS = 1 << 16
 
