@@ -254,12 +254,13 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
             return ops.gather(reshape(input, sizes), places, axis=axis)  # a gradient of all, as in TensorFlow
         counts = np.asarray(known)
         if counts.ndim and counts.size > 1:
+            count_more(input.graph, 42 + input.shape.ndims + (23 if axis else 0))
             return ops.gather(input, np.repeat(np.arange(counts.size), counts).astype(np.int32), axis=axis)
         times = [1] * (input.shape.ndims + 1)
         times[axis + 1] = int(counts.reshape(()))
         spread = tile(expand_dims(input, axis + 1), times)
         sizes = shape(input)
-        count_more(input.graph, 3)
+        count_more(input.graph, 2 + input.shape.ndims)
         return reshape(spread, concat([sizes[:axis], [-1], sizes[axis + 1 :]], 0))
 
 

@@ -74,7 +74,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The function `f` of one tensor with the derivative of the identity.
+    """The function `f` of one tensor with the derivative of the identity. Variables that `f` uses have none.
 
     >>> import staticgraph as sg
     >>> x = sg.constant([0.4, 1.7])
@@ -87,7 +87,10 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     def passing(x: Any, *args: Any, **kwargs: Any) -> Any:
         @custom_gradient
         def call(x: Tensor) -> Any:
-            return f(x, *args, **kwargs), ops.identity
+            def passed(dy: Tensor, variables: Sequence[Variable] = ()) -> Any:
+                return (ops.identity(dy), [None] * len(variables)) if variables else ops.identity(dy)
+
+            return f(x, *args, **kwargs), passed
 
         return call(convert_to_tensor(x))
 

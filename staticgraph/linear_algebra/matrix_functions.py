@@ -174,6 +174,12 @@ def _misshapen(diagonals: Tensor, wanted: str) -> Exception:
 def _three_diagonals(diagonals: Any, form: str) -> tuple[Tensor, Tensor, Tensor]:
     if form == "sequence":
         above, middle, below = (convert_to_tensor(d) for d in diagonals)
+        ends = [d.type.shape[-1] if d.type.shape else None for d in (above, middle, below)]
+        nothing = ops.zeros_like(middle[..., :1])
+        if ends[1] is not None and ends[0] == ends[1] - 1:  # each side may be as long as it is in the matrix
+            above = concat([above, nothing], -1)
+        if ends[1] is not None and ends[2] == ends[1] - 1:
+            below = concat([nothing, below], -1)
         return above, middle, below
     diagonals = convert_to_tensor(diagonals)
     shape = diagonals.type.shape

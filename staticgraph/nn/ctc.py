@@ -98,6 +98,8 @@ def loss_of_dense(
     short = ops.assert_true(longest <= count, [longest, count], shown=told)
     with control_dependencies([*demands, short]):
         scores = identity(scores)
+    used = expand_dims(numbers(count)[:, None] < steps, 2)
+    scores = ops.select(used, scores, constant(0.0, scores.dtype))  # others may hold anything, such as NaN
     dtype = scores.dtype
     scores = ops.cast(scores, dtype=float32) if dtype.size == 2 else scores
     loss = _Lattice(log_softmax(scores), dense, merge_repeated).loss(steps, lengths)

@@ -25,7 +25,7 @@ from staticgraph.compiler.graph.recording.op_count import counted_as, uncounted
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
-from staticgraph.sparse.tensor import SparseTensor, as_sparse
+from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 
 
 def positions(indices: Tensor, sizes: Tensor) -> Tensor:
@@ -302,12 +302,14 @@ def split(
 
 @counts_as(8)
 def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
-    """The elements for which the vector `to_retain` is True; a run compiles anew for another vector."""
+    """The elements for which the vector `to_retain` is True."""
     x = as_sparse(sp_input)
     wanted = convert_to_tensor(to_retain, dtype=bool_)
     if wanted.shape.ndims is None:
         wanted = ops.reshape(wanted, np.array([-1], np.int32))  # such as noise of a size that is fed
-    return SparseTensor(boolean_mask(x.indices, wanted), boolean_mask(x.values, wanted), x.dense_shape)
+    kept = ops.reshape(where(wanted), shape=(-1,))
+    indices, values = (ops.gather(part, kept, axis=0) for part in (x.indices, x.values))
+    return SparseTensor(indices, values, x.dense_shape)
 
 
 @counts_as(11, "new_shape")
@@ -415,7 +417,8 @@ def merge(
 
     `sp_ids` and `vocab_size` may be lists, for several new axes.
     """
-    several = sp_ids if isinstance(sp_ids, list | tuple) else [sp_ids]
+    is_one = isinstance(sp_ids, SparseTensorValue) or not isinstance(sp_ids, list | tuple)
+    several = [sp_ids] if is_one else sp_ids
     sizes = vocab_size if isinstance(vocab_size, list | tuple) else [vocab_size]
     ids, values = [as_sparse(x) for x in several], as_sparse(sp_values)
     with name_scope(name, "SparseMerge", [*ids, values]):

@@ -8,7 +8,8 @@ from typing import Any
 
 from staticgraph.building.framework import GraphKeys, get_collection
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.state.scopes import VariableScope, variable_scope
+from staticgraph.state.pure_scope import PureVariableScope
+from staticgraph.state.scopes import VariableScope, unique_scope_name, variable_scope
 
 
 class Template:
@@ -25,11 +26,12 @@ class Template:
 
     def open_scope(self) -> None:
         """Take the name of the scope now, not at the first call."""
-        with self._opened(auxiliary_name_scope=False) as scope:
+        name = self._unique_name or unique_scope_name(self._name)
+        with PureVariableScope(name, custom_getter=self._custom_getter) as scope:
             self._scope = scope
 
-    def _opened(self, **options: Any) -> variable_scope:
-        return variable_scope(self._unique_name, self._name, custom_getter=self._custom_getter, **options)
+    def _opened(self) -> variable_scope:
+        return variable_scope(self._unique_name, self._name, custom_getter=self._custom_getter)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         again = variable_scope(self._scope, reuse=self._called) if self._scope else self._opened()
@@ -45,6 +47,16 @@ class Template:
         return self._scope
 
     var_scope = variable_scope  # the older name
+
+    @property
+    def name(self) -> str:
+        """The name that was given to the template."""
+        return self._name
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The function that is called in the scope."""
+        return self._function
 
     @property
     def variable_scope_name(self) -> str | None:
@@ -63,8 +75,20 @@ class Template:
     def trainable_variables(self) -> list[Any]:
         return self._collected(GraphKeys.TRAINABLE_VARIABLES)
 
-    variables = weights = global_variables
+    @property
+    def variables(self) -> list[Any]:
+        """The global variables, then the local ones."""
+        return self.global_variables + self.local_variables
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """The global variables that optimizers leave alone."""
+        trainable = {id(variable) for variable in self.trainable_variables}
+        return [variable for variable in self.global_variables if id(variable) not in trainable]
+
+    weights = variables
     trainable_weights = trainable_variables
+    non_trainable_weights = non_trainable_variables
 
     def _collected(self, key: str) -> list[Any]:
         return [] if self._scope is None else get_collection(key, f"{self._scope.name}/")

@@ -22,6 +22,41 @@ def test_phased_lstm_opens_and_closes_as_in_tensorflow():
     np.testing.assert_allclose(found, wanted, rtol=2e-5)
 
 
+@pytest.mark.parametrize(
+    "options, wanted",
+    [
+        ({"number_of_groups": 2}, [-0.131019, 0.010547, -0.017564, -0.115852, -0.222684, 0.015512]),
+        (
+            {"num_proj": 2, "number_of_groups": 2},
+            [-0.044665, 0.01613, -0.1245, 0.026517, -0.211783, 0.031482],
+        ),
+        (
+            {"initializer": tf.random_uniform_initializer(-1, 1), "activation": tf.nn.relu},
+            [0.0, 0.064033, 0.0, 0.605382, 0.0, 0.10922],
+        ),
+    ],
+)
+def test_an_lstm_in_groups_is_tensorflows(options, wanted):
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.set_random_seed(5)
+        x = tf.constant(np.linspace(-1, 1, 24).reshape(2, 3, 4).astype("float32"))
+        outputs, _ = tf.nn.dynamic_rnn(tf.contrib.rnn.GLSTMCell(4, **options), x, dtype=tf.float32)
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(session.run(outputs).ravel()[-6:], wanted, atol=2e-6)
+        names = [v.op.name.removeprefix("rnn/glstm_cell/") for v in tf.global_variables()]
+    assert names[0] == "group0/kernel"
+    assert [name for name in names if "bias" in name] == ["bias_i", "bias_j", "bias_f", "bias_o"]
+    assert names[-1] == ("projection/kernel" if "num_proj" in options else "bias_o")
+
+
+def test_an_lstm_in_groups_needs_whole_groups():
+    with pytest.raises(ValueError, match=r"num_units \(5\) must be divisible by number_of_groups \(2\)"):
+        tf.contrib.rnn.GLSTMCell(5, number_of_groups=2)
+    cell = tf.contrib.rnn.GLSTMCell(4, number_of_groups=2)
+    with pytest.raises(ValueError, match=r"input size \(3\) must be divisible"):
+        cell(tf.ones([1, 3]), cell.zero_state(1, tf.float32))
+
+
 def test_conv_lstm_needs_channels():
     with pytest.raises(ValueError, match="axes and channels"):
         tf.contrib.rnn.ConvLSTMCell(2, [4, 3], 2, [2, 2])

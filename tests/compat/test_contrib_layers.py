@@ -50,6 +50,29 @@ def test_layers_are_numbered_and_reused_by_scope():
     np.testing.assert_array_equal(*made)
 
 
+def test_all_parameters_are_taken_by_place():
+    """In TensorFlow's order: the normalizer comes after the activation, then its parameters, then weights."""
+    images, ones = tf.ones([1, 4, 4, 2]), tf.ones_initializer()
+    norm = {"scale": True}
+    made = [
+        layers.fully_connected(tf.ones([2, 3]), 4, None, None, None, ones),
+        layers.conv2d(images, 3, [2, 2], 1, "SAME", None, 1, None, layers.batch_norm, norm),
+        layers.conv2d_transpose(images, 3, [2, 2], 1, "SAME", "NHWC", None, layers.batch_norm, norm),
+        layers.separable_conv2d(images, 3, 2, 1, 1, "SAME", "NHWC", 1, None, layers.batch_norm, None, ones),
+    ]
+    assert [each.op.name for each in made] == [
+        "fully_connected/BiasAdd",
+        "Conv/BatchNorm/FusedBatchNormV3",
+        "Conv2d_transpose/BatchNorm/FusedBatchNormV3",
+        "SeparableConv2d/BatchNorm/FusedBatchNormV3",
+    ]
+    np.testing.assert_array_equal(value(made[0]), np.full((2, 4), 3.0))
+    assert [v.op.name for v in tf.global_variables() if "gamma" in v.name] == [
+        "Conv/BatchNorm/gamma",
+        "Conv2d_transpose/BatchNorm/gamma",
+    ]
+
+
 def test_a_convolution_agrees_with_that_of_nn():
     images = np.random.RandomState(0).rand(2, 6, 6, 3).astype(np.float32)
     outputs = layers.conv2d(images, 4, [3, 3], stride=2, activation_fn=None, scope="c")

@@ -31,6 +31,24 @@ def test_softmax_cross_entropy():
     assert len(tf.get_collection(tf.GraphKeys.LOSSES)) == 3
 
 
+def test_weights_of_the_first_axes_are_for_each_example():
+    """The numbers are TensorFlow 1.15.5's."""
+    losses = tf.contrib.losses
+    a, b = np.arange(8, dtype=np.float32).reshape(2, 4), np.full((2, 4), 0.5, np.float32)
+    w = np.float32([1, 3])
+    made = [
+        losses.mean_squared_error(a, b, w),
+        losses.sigmoid_cross_entropy(a, b, w),
+        losses.softmax_cross_entropy(a, b, w),
+        losses.absolute_difference(a, b, np.float32([[0], [2]])),
+        losses.log_loss(tf.nn.sigmoid(a), b, w),
+        losses.cosine_distance(a, b, 1, w),
+        losses.compute_weighted_loss(a, w),
+    ]
+    wanted = [40.5, 4.65834, 7.76076, 10.0, 4.65831, -16.0, 9.0]
+    np.testing.assert_allclose([value(loss) for loss in made], wanted, rtol=1e-5)
+
+
 def test_sigmoid_cross_entropy():
     probability = 1 / (1 + np.exp(-LOGITS))
     expected = -(ONE_HOT * np.log(probability) + (1 - ONE_HOT) * np.log(1 - probability)).mean()

@@ -15,8 +15,6 @@ EXPLAINED = {  # by name, or by a pattern of names
     "Tensor": "tensors are made by functions, never by their class",
     "contrib.distribute.*": "MPI chooses how processes communicate: such choices are accepted as None",
     "contrib.layers.embed_sequence": "the sizes have to be given: TensorFlow refuses its own defaults too",
-    "contrib.*.conv*": "the options that layers share are taken by name",
-    "contrib.*.fully_connected": "the options that layers share are taken by name",
     "contrib.learn.Estimator": "model_fn has to be given: TensorFlow refuses its own default too",
     "contrib.tpu.TPUEstimator": "model_fn has to be given; there are no TPUs, and one way to export",
     "data.Dataset": "datasets are made by functions, never by the class",

@@ -178,22 +178,27 @@ def square(x: Any) -> Any:
 
 
 def _difference_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    if g.dtype.is_complex:  # the result has no imaginary part
+        g = ops.complex(ops.real(g), ops.zeros_like(ops.real(g)))
     half = g * (a - b) * 2
     return half, -half
 
 
 @elementwise(
-    tf="SquaredDifference", numpy=lambda x, y: np.square(x - y), dtypes=REAL, commutes=True, samples=reals(),
-    grad=_difference_grad,
+    tf="SquaredDifference", numpy=lambda x, y: np.conj(x - y) * (x - y), dtypes=NUMERIC, commutes=True,
+    samples=reals(), grad=_difference_grad,
 )
 def squared_difference(x: Any, y: Any) -> Any:
-    """(x - y) * (x - y), element by element.
+    """(x - y) * (x - y), element by element; of complex numbers the square of the distance.
 
     >>> sg.Session().run(sg.squared_difference([1, 2], [4, 4]))
     array([9, 4], dtype=int32)
     """
     d = x - y
-    return d * d
+    if not d.dtype.is_complex:
+        return d * d
+    a, b = scalar.real(d), scalar.imag(d)
+    return scalar.complex(a * a + b * b, 0)
 
 
 def _chosen_grad(g: Any, first: Any) -> tuple[Any, Any]:

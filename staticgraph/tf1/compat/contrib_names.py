@@ -70,6 +70,7 @@ _KERAS = """
     initializers layers losses metrics models optimizers preprocessing regularizers utils
 """
 
+_TESTS = "python.framework.test_util"
 _SUMMARIES = "audio_summary histogram_summary image_summary merge_all_summaries merge_summary scalar_summary"
 _STATELESS = {
     "stateless_multinomial": "random.stateless_multinomial",
@@ -110,8 +111,22 @@ _FRAMEWORK |= {
     **{name: f"python.util.deprecation.{name}" for name in _DEPRECATED.split()},
 }
 
+# What means the same without eager execution.
+_SAME_AS_EVER = "TensorSpec Variable custom_gradient executing_eagerly function make_template"
+_EAGER = {name: name for name in _SAME_AS_EVER.split()} | {
+    "Checkpoint": "train.Checkpoint",
+    "Iterator": "data.Iterator",
+    "defun": "function",
+    "in_eager_mode": "executing_eagerly",
+    "py_func": "py_function",
+    "run_all_tests_in_graph_and_eager_modes": f"{_TESTS}.run_all_in_graph_and_eager_modes",
+    "run_test_in_graph_and_eager_modes": f"{_TESTS}.run_in_graph_and_eager_modes",
+}
+
 AREAS = {
     "contrib.deprecated": Area(names={name: name for name in _SUMMARIES.split()}),
+    "contrib.eager": Area(names=_EAGER),
+    "contrib.eager.python.tfe": Area(areas=("contrib.eager",)),
     "contrib.nn": Area((".contrib.nn",)),
     "contrib.signal": Area(("signal",)),
     "contrib.stateless": Area(names=_STATELESS),
@@ -138,7 +153,7 @@ AREAS = {
     ),
     "contrib.framework.python.ops": Area(areas=("contrib.framework",)),
     "contrib.framework.python.ops.variables": Area(areas=("contrib.framework",)),
-    "contrib.framework.nest": Area(("nest",)),
+    "contrib.framework.nest": Area((".building.partial_structures",), areas=("nest",)),
     "contrib.slim": Area(areas=("contrib.layers", "contrib.framework")),
     "contrib.slim.learning": Area((slim_learning,)),
     "contrib.slim.evaluation": Area((".contrib.training.slim_evaluation",)),
@@ -174,7 +189,7 @@ AREAS = {
     "contrib.sparsemax": Area((".contrib.sparsemax",)),
     "contrib.rnn": Area((
         recurrent_cells, recurrent_wrappers, fused_cells, independent_cells, gated_in_time,
-        convolutional_cells,
+        convolutional_cells, ".rnn.group_lstm",
     ), areas=("nn.rnn_cell",), names={
         "static_rnn": "nn.static_rnn",
         "static_bidirectional_rnn": "nn.static_bidirectional_rnn",

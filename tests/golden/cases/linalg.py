@@ -126,6 +126,8 @@ CASES = [
      for shape in ((3, 6, 2), (2, 3, 4, 1), (3, 1, 2))],
     value("tridiagonal_solve with pivots", linalg("tridiagonal_solve"), PIVOTED, real(4, 2), grad=False,
           tolerance=4.0),
+    value("tridiagonal_solve, sides without their ends", lambda tf, a, b, c, x: tf.linalg.tridiagonal_solve(
+        (a, b + 5.0, c), x, "sequence"), real(2, 3), real(2, 4), real(2, 3), real(2, 4)),
     value("tridiagonal_solve of a vector", solved, real(3, 5), real(5)),
     value("tridiagonal_solve, transposed", lambda tf, x, y: solved(tf, x, y, transpose_rhs=True), real(3, 5),
           real(2, 5), grad=False),

@@ -139,12 +139,15 @@ def weighted(
 
 
 @add_arg_scope
-def fully_connected(inputs: Any, num_outputs: int, activation_fn: Any = sg.nn.relu, **options: Any) -> Any:
+def fully_connected(
+    inputs: Any, num_outputs: int, activation_fn: Any = sg.nn.relu, *others: Any, **options: Any
+) -> Any:
     """`activation_fn(inputs @ weights + biases)` over the last axis of `inputs`.
 
-    `options`, for this and the convolutions: `normalizer_fn` and `normalizer_params`, `weights_initializer`,
-    `weights_regularizer`, `biases_initializer` (None for no biases), `biases_regularizer`, `reuse`,
-    `variables_collections`, `outputs_collections`, `trainable`, `scope`.
+    Further parameters, by place or by name, of this and of the convolutions: `normalizer_fn` and
+    `normalizer_params`, `weights_initializer`, `weights_regularizer`, `biases_initializer` (None for no
+    biases), `biases_regularizer`, `reuse`, `variables_collections`, `outputs_collections`, `trainable`,
+    `scope`.
 
     >>> from staticgraph.tf1.compat.contrib.layers import fully_connected
     >>> h = fully_connected(sg.placeholder(sg.float32, [None, 4]), 3)
@@ -153,7 +156,7 @@ def fully_connected(inputs: Any, num_outputs: int, activation_fn: Any = sg.nn.re
      ['fully_connected/weights:0', 'fully_connected/biases:0'])
     """
     layer = partial(sg.layers.Dense, num_outputs)
-    return weighted(layer, "fully_connected", inputs, activation_fn, **options)
+    return weighted(layer, "fully_connected", inputs, activation_fn, *others, **options)
 
 
 linear = partial(fully_connected, activation_fn=None)

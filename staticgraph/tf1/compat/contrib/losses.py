@@ -4,11 +4,17 @@ predicted comes first and the labels second, and all are added to the collection
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 import staticgraph as sg
 from staticgraph.building.signatures import adapted
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 
 __all__ = [
     "absolute_difference",
@@ -34,17 +40,69 @@ get_losses = sg.losses.get_losses
 get_regularization_losses = sg.losses.get_regularization_losses
 get_total_loss = sg.losses.get_total_loss
 
+
+def _by_first_axes(function: Callable[..., Any], less: int = 0, further: int = 0) -> Callable[..., Any]:
+    """Let a loss take weights of its first axes alone, such as one for each example.
+
+    Args:
+        function: The loss.
+        less: How many axes fewer than its first parameter the losses have.
+        further: How many operations more than other losses it counts as.
+    """
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def weighted(*args: Any, **kwargs: Any) -> Any:
+        bound = signature.bind(*args, **kwargs)
+        given, count = bound.arguments, _COUNT_OF_ONE
+        weights: Any = given.get("weights")
+        if isinstance(weights, sg.Tensor | sg.Variable) or np.ndim(weights):
+            weights = sg.convert_to_tensor(weights)
+            rank = (sg.convert_to_tensor(next(iter(given.values()))).shape.ndims or 0) - less
+            with counted_as(weights.graph, 0):
+                weights = given["weights"] = _without_last_of_one(weights)
+                count = _COUNT_OF_ALL if weights.shape.ndims else _COUNT_OF_ONE
+                if 0 < (weights.shape.ndims or 0) < rank:
+                    ones = [1] * (rank - weights.shape.ndims)
+                    given["weights"] = sg.reshape(weights, sg.concat([sg.shape(weights), ones], 0))
+                    count = _COUNT_OF_FIRST
+        made = function(*bound.args, **bound.kwargs)
+        count_more(made.graph, count + further)
+        return made
+
+    return weighted
+
+
+# Operations that TensorFlow makes more than for the losses of `tf.losses`: with one weight for all, with
+# weights of the first axes, and with a weight for each loss.
+_COUNT_OF_ONE, _COUNT_OF_FIRST, _COUNT_OF_ALL = -1, -6, 3
+
+
+def _without_last_of_one(weights: Tensor) -> Tensor:
+    """Weights without a last axis of one element, unless it is the only one."""
+    last = (weights.shape.ndims or 0) > 1 and weights.shape[-1].value == 1
+    return sg.squeeze(weights, [-1]) if last else weights
+
+
 _ORDER = "predictions labels weights scope"
 _ENTROPY = "logits {}_labels weights label_smoothing scope"
 
-compute_weighted_loss = adapted(sg.losses.compute_weighted_loss, "losses weights scope")
-absolute_difference = adapted(sg.losses.absolute_difference, _ORDER, labels=None)
-cosine_distance = adapted(sg.losses.cosine_distance, "predictions labels axis weights scope dim", labels=None)
-log_loss = adapted(sg.losses.log_loss, "predictions labels weights epsilon scope", labels=None)
-mean_squared_error = adapted(sg.losses.mean_squared_error, _ORDER, labels=None)
-sigmoid_cross_entropy = adapted(sg.losses.sigmoid_cross_entropy, _ENTROPY.format("multi_class"))
-softmax_cross_entropy = adapted(sg.losses.softmax_cross_entropy, _ENTROPY.format("onehot"))
-sparse_softmax_cross_entropy = adapted(sg.losses.sparse_softmax_cross_entropy, "logits labels weights scope")
+compute_weighted_loss = _by_first_axes(adapted(sg.losses.compute_weighted_loss, "losses weights scope"))
+absolute_difference = _by_first_axes(adapted(sg.losses.absolute_difference, _ORDER, labels=None))
+cosine_distance = _by_first_axes(
+    adapted(sg.losses.cosine_distance, "predictions labels axis weights scope dim", labels=None)
+)
+log_loss = _by_first_axes(
+    adapted(sg.losses.log_loss, "predictions labels weights epsilon scope", labels=None)
+)
+mean_squared_error = _by_first_axes(adapted(sg.losses.mean_squared_error, _ORDER, labels=None))
+sigmoid_cross_entropy = _by_first_axes(
+    adapted(sg.losses.sigmoid_cross_entropy, _ENTROPY.format("multi_class"))
+)
+softmax_cross_entropy = _by_first_axes(adapted(sg.losses.softmax_cross_entropy, _ENTROPY.format("onehot")), 1)
+sparse_softmax_cross_entropy = _by_first_axes(
+    adapted(sg.losses.sparse_softmax_cross_entropy, "logits labels weights scope"), 1, 8
+)
 
 
 def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Tensor:
@@ -52,6 +110,7 @@ def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Ten
     with sg.name_scope(scope, "hinge_loss", [logits, labels]):
         logits = sg.convert_to_tensor(logits)
         signs = 2 * sg.cast(labels, sg.float32) - 1
+        count_more(logits.graph, 1)
         return sg.nn.relu(1 - signs * logits)
 
 
@@ -90,4 +149,5 @@ def mean_pairwise_squared_error(
         pairs = 2.0 * (squares - sg.div_no_nan(sg.square(sg.reduce_sum(errors, axes)), sg.square(count)))
         loss = sg.reduce_sum(pairs * sg.reshape(weights, [-1]))
         add_loss(loss)
+        count_more(loss.graph, 10 if weights.shape.ndims else 16)
         return loss

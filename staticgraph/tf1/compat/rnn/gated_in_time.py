@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.nn.rnn_cell import LSTMStateTuple
 from staticgraph.nn.rnn_cell.lstm import OfMemory
 from staticgraph.tf1.compat.rnn.recurrent_linear import linear
@@ -60,6 +61,7 @@ class PhasedLSTMCell(OfMemory):
     def _openness(self, time: sg.Tensor) -> sg.Tensor:
         """Return how open each unit is at a time: it opens, closes, and leaks for the rest of its period."""
         size = [self._num_units]
+        count_more(time.graph, 4)
         period = sg.get_variable("period", size, initializer=self._periods)
         start = sg.random_uniform_initializer(0.0, period.initial_value)
         phase = sg.get_variable("phase", size, initializer=start)
@@ -75,6 +77,7 @@ class PhasedLSTMCell(OfMemory):
         cycle = sg.cast(within / period, sg.float32)
         opening = 2 * cycle / ratio_on
         k = sg.where(cycle < ratio_on, 2 - opening, self._leak * cycle)
+        count_more(time.graph, -2)
         return sg.where(cycle < 0.5 * ratio_on, opening, k)
 
     def _periods(self, shape: Any, dtype: Any = sg.float32, partition_info: Any = None) -> sg.Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.nn.rnn_cell import GRUCell, LSTMCell, LSTMStateTuple
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, OfUnits
 from staticgraph.nn.rnn_cell.lstm import OfMemory
@@ -232,7 +232,9 @@ class IntersectionRNNCell(_Sized):
                 raise misuse(ValueError, text, f"or give num_in_proj={units}")
             with sg.variable_scope("in_projection"):
                 inputs = linear([inputs], units, initializer=self._initializer)
+        count_more(inputs.graph, 2)
         made = linear([inputs, state], 4 * units, initializer=self._initializer)
+        count_more(inputs.graph, 11)  # TensorFlow takes slices, and names the gates
         in_time, new, in_depth, output = sg.split(made, 4, 1)
         in_time, in_depth = (sg.sigmoid(gate + self._forget_bias) for gate in (in_time, in_depth))
         state = in_time * state + (1.0 - in_time) * sg.tanh(new)

@@ -10,6 +10,7 @@ import staticgraph as sg
 from staticgraph.building import nest
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.nn.rnn_cell import RNNCell
 from staticgraph.nn.rnn_step import check_cell
 from staticgraph.tf1.compat.rnn.recurrent_linear import linear
@@ -168,6 +169,7 @@ class AttentionCellWrapper(_Around):
         with sg.variable_scope("attn_output_projection"):
             output = linear([output, mean], self._size)
         past = sg.concat([past[:, 1:], sg.expand_dims(output, 1)], 1)
+        count_more(past.graph, -4)
         new = (state, mean, sg.reshape(past, [-1, self._length * self._size]))
         return output, new if self._state_is_tuple else sg.concat(list(new), 1)
 
@@ -177,6 +179,8 @@ class AttentionCellWrapper(_Around):
             kernel = sg.get_variable("attn_w", [1, 1, self._size, self._vec_size])
             vector = sg.get_variable("attn_v", [self._vec_size])
             features = sg.tensordot(past, kernel[0, 0], [[2], [0]])
+            count_more(past.graph, -12)  # TensorFlow has a convolution
             wanted = sg.expand_dims(linear([query], self._vec_size), 1)
             weights = sg.nn.softmax(sg.reduce_sum(vector * sg.tanh(features + wanted), 2))
+            count_more(past.graph, 3)
             return sg.reshape(sg.reduce_sum(sg.expand_dims(weights, 2) * past, 1), [-1, self._size])

@@ -24,11 +24,12 @@ def _convolution(name: str, doc: str, kind: Callable[..., Any]) -> Callable[...,
         data_format: str | None = None,
         rate: Any = 1,
         activation_fn: Any = sg.nn.relu,
+        *others: Any,
         **options: Any,
     ) -> Any:
         order = channel_order(data_format)
         layer = partial(kind, num_outputs, kernel_size, stride, padding, order, rate)
-        return weighted(layer, "Conv", inputs, activation_fn, **options)
+        return weighted(layer, "Conv", inputs, activation_fn, *others, **options)
 
     return _named(convolve, name, doc)
 
@@ -44,11 +45,12 @@ def _transpose(name: str, doc: str, kind: Callable[..., Any], channels_last: str
         padding: str = "SAME",
         data_format: str | None = channels_last,
         activation_fn: Any = sg.nn.relu,
+        *others: Any,
         **options: Any,
     ) -> Any:
         order = channel_order(data_format)
         layer = partial(kind, num_outputs, kernel_size, stride, padding, order)
-        return weighted(layer, name.capitalize(), inputs, activation_fn, **options)
+        return weighted(layer, name.capitalize(), inputs, activation_fn, *others, **options)
 
     return _named(enlarge, name, doc)
 
@@ -77,7 +79,7 @@ conv2d = _convolution(
         data_format: "NHWC", "NCHW", or None for "NHWC".
         rate: The distance of neighbouring elements of the kernels, one or two integers.
         activation_fn: The activation, or None.
-        options: Those of `fully_connected`.
+        others, options: Those of `fully_connected`.
 
     Returns:
         Images with `num_outputs` channels.
@@ -122,6 +124,7 @@ def convolution(
     data_format: str | None = None,
     rate: Any = 1,
     activation_fn: Any = sg.nn.relu,
+    *others: Any,
     **options: Any,
 ) -> Any:
     """`conv1d`, `conv2d` or `conv3d`, by the rank of the inputs, without the defaults of their scopes.
@@ -142,6 +145,5 @@ def convolution(
             ValueError, f"convolution: inputs are of rank 3, 4 or 5, these have shape {inputs.shape}"
         )
     kind = getattr(_BY_RANK[inputs.shape.ndims], "__wrapped__")  # noqa: B009
-    return kind(
-        inputs, num_outputs, kernel_size, stride, padding, data_format, rate, activation_fn, **options
-    )
+    given = num_outputs, kernel_size, stride, padding, data_format, rate, activation_fn
+    return kind(inputs, *given, *others, **options)

@@ -6,6 +6,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.layers.spatial import data_format_of, per_axis
+from staticgraph.state.initializers import GlorotUniform
 from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
 from staticgraph.tf1.compat.contrib.layers import channel_order, weighted
 
@@ -21,7 +22,11 @@ def separable_conv2d(
     data_format: str | None = "NHWC",
     rate: Any = 1,
     activation_fn: Any = sg.nn.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = GlorotUniform,
     pointwise_initializer: Any = None,
+    *others: Any,
     **options: Any,
 ) -> Any:
     """Convolve each channel by itself, then all channels by a 1 by 1 convolution, and apply an activation.
@@ -33,11 +38,12 @@ def separable_conv2d(
         depth_multiplier: The number of kernels for each channel.
         stride, padding, data_format, rate, activation_fn: As for `conv2d`.
         pointwise_initializer: For `pointwise_weights`; `weights_initializer` by default.
-        options: Those of `fully_connected`.
+        others, options: Those of `fully_connected`.
 
     Returns:
         Images of `num_outputs` channels, or of channels times `depth_multiplier`.
     """
+    given = normalizer_fn, normalizer_params, weights_initializer
     shape = kernel_size, stride, padding, channel_order(data_format), rate, depth_multiplier
 
     def layer(kernel_initializer: Any, kernel_regularizer: Any, **rest: Any) -> Any:
@@ -49,7 +55,7 @@ def separable_conv2d(
             num_outputs, *shape, pointwise_regularizer=kernel_regularizer, **rest
         )
 
-    return weighted(layer, "SeparableConv2d", inputs, activation_fn, **options)
+    return weighted(layer, "SeparableConv2d", inputs, activation_fn, *given, *others, **options)
 
 
 class _Depthwise(sg.layers.SeparableConv2D):

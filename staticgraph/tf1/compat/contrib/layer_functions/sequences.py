@@ -20,6 +20,7 @@ def convolution2d_in_plane(
     stride: Any = 1,
     padding: str = "SAME",
     activation_fn: Any = sg.nn.relu,
+    *others: Any,
     **options: Any,
 ) -> Any:
     """Convolve each channel of images with the same kernel, then add biases and apply an activation.
@@ -30,13 +31,13 @@ def convolution2d_in_plane(
         stride: The steps of the kernel, one or two integers.
         padding: "SAME" or "VALID".
         activation_fn: The activation, or None.
-        options: Those of `fully_connected`.
+        others, options: Those of `fully_connected`.
 
     Returns:
         Images with as many channels.
     """
     layer = partial(_InPlane, 1, kernel_size, stride, padding)
-    return weighted(layer, "ConvInPlane", inputs, activation_fn, **options)
+    return weighted(layer, "ConvInPlane", inputs, activation_fn, *others, **options)
 
 
 class _InPlane(sg.layers.Conv2D):
