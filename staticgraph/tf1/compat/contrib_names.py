@@ -119,8 +119,8 @@ _EAGER = {name: name for name in _SAME_AS_EVER.split()} | {
     "defun": "function",
     "in_eager_mode": "executing_eagerly",
     "py_func": "py_function",
-    "run_all_tests_in_graph_and_eager_modes": "python.framework.test_util.run_all_in_graph_and_eager_modes",
-    "run_test_in_graph_and_eager_modes": "python.framework.test_util.run_in_graph_and_eager_modes",
+    "run_all_tests_in_graph_and_eager_modes": f"{_TESTS}.run_all_in_graph_and_eager_modes",
+    "run_test_in_graph_and_eager_modes": f"{_TESTS}.run_in_graph_and_eager_modes",
 }
 
 AREAS = {
@@ -184,10 +184,6 @@ AREAS = {
     ),
     "contrib.integrate": Area((".contrib.integrate",)),
     "contrib.mixed_precision": Area((".contrib.optimizers.loss_scaling",)),
-    "contrib.eager": Area(names={  # the decorators of tests, which run in a graph alone
-        "run_all_tests_in_graph_and_eager_modes": f"{_TESTS}.run_all_in_graph_and_eager_modes",
-        "run_test_in_graph_and_eager_modes": f"{_TESTS}.run_in_graph_and_eager_modes",
-    }),
     "contrib.staging": Area((".contrib.staging",)),
     "contrib.resampler": Area((".contrib.images.sampling",)),
     "contrib.sparsemax": Area((".contrib.sparsemax",)),
