@@ -125,6 +125,9 @@ def _numbers(tensor: Tensor, value: Any, objects: np.ndarray) -> np.ndarray:
     """Return an array of numbers for one of Python's objects, which a table of several dtypes has."""
     odd = [each for each in objects.flat if not isinstance(each, Number | np.bool_)]
     if not odd:
+        dtype = tensor.dtype
+        if dtype.is_integer and any(type(n) is int and not dtype.min <= n <= dtype.max for n in objects.flat):
+            raise _outside(tensor, objects)  # as a float64, it may be rounded to the least integer
         with suppress(TypeError, OverflowError):
             array = np.asarray(objects.tolist())
             # Decimals, fractions, and integers of more than 64 bits are no numbers to NumPy.
@@ -169,8 +172,13 @@ def _check_dtype(tensor: Tensor, array: np.ndarray) -> None:
         and array.size
         and (array.min().item() < dtype.min or array.max().item() > dtype.max)
     ):
-        cure = f"it holds {dtype.min} to {dtype.max}: use a larger type, or clip the values"
-        raise _refuse(tensor, array, f"has values outside of what {dtype} can hold", cure)
+        raise _outside(tensor, array)
+
+
+def _outside(tensor: Tensor, array: np.ndarray) -> FeedError:
+    dtype = tensor.dtype
+    cure = f"it holds {dtype.min} to {dtype.max}: use a larger type, or clip the values"
+    return _refuse(tensor, array, f"has values outside of what {dtype} can hold", cure)
 
 
 def _check_shape(tensor: Tensor, array: np.ndarray, value: Any) -> None:

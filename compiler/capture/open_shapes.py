@@ -36,8 +36,8 @@ from staticgraph.compiler.capture.guards import (
 )
 from staticgraph.compiler.capture.step import SHORT
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.open_sizes import linear, replaced, symbols
-from staticgraph.compiler.graph.size_contexts import Undecided, answering
+from staticgraph.compiler.graph.open_sizes import has_choice, linear, replaced, symbols
+from staticgraph.compiler.graph.size_contexts import Undecided, answering, comparing
 from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, evaluate, is_open, proven, symbol
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -55,12 +55,15 @@ class OpenShapes:
         guards: What holds in a run besides.
         sized: The numbers of the feeds whose values are sizes.
         contents: The elements of these feeds.
+        compares: If `minimum` and `maximum` of sizes are one of the two, which is a guard: a size such as
+            `min(n0, 10)` led to a question that has no other answer.
     """
 
     shapes: tuple[tuple[AnySize, ...], ...]
     guards: tuple[Guard, ...] = ()
     sized: tuple[int, ...] = ()
     contents: tuple[tuple[AnySize, ...], ...] = ()
+    compares: bool = False
 
     @property
     def rows(self) -> tuple[tuple[AnySize, ...], ...]:
@@ -95,22 +98,25 @@ class OpenShapes:
             return None
         return values if all(guard.holds(values) for guard in self.guards) else None
 
-    def after(self, questions: Sequence[Undecided], rows: Sequence[Sequence[int]]) -> OpenShapes:
-        """Return these shapes with what is known of a run with such `rows` after open questions.
+    def with_equal(self, questions: Sequence[Undecided]) -> OpenShapes:
+        """Return these shapes with one name for the symbols that each of some questions asked to be equal."""
+        return self._with(with_one_name(questions))
 
-        Several questions are all about equal symbols, which get one name. After a single one, two sizes that
-        were asked to be equal become one. Otherwise it may be enough to put in what the guards tell. If not,
-        the sizes that the question is about are known from here on.
+    def after(self, undecided: Undecided, rows: Sequence[Sequence[int]]) -> OpenShapes:
+        """Return these shapes with what is known of a run with such `rows` after an open question.
+
+        Two sizes that were asked to be equal become one. Otherwise it may be enough to put in what the guards
+        tell, or to ask which of two sizes is less. If not, the sizes that the question is about are known
+        from here on.
         """
-        if len(questions) > 1:
-            return self._with(with_one_name(questions))
-        (undecided,) = questions
         values = self.values(rows)
         assert values is not None, (self, rows)
         if undecided.comparison is None and (names := self._numbers_with(undecided.sizes)):
             return self._with({name: values[name] for name in names})
-        known = as_one(undecided, values) or known_from(self.guards) or known_after(undecided, values)
-        return self._with(known)
+        known = as_one(undecided, values) or known_from(self.guards)
+        if not known and not self.compares and any(map(has_choice, undecided.sizes)):
+            return replace(self, compares=True)
+        return self._with(known or known_after(undecided, values))
 
     def _numbers_with(self, asked: Iterable[AnySize]) -> frozenset[str]:
         """Return the symbols of a feed that has an asked one, and too many elements for sizes of axes.
@@ -210,15 +216,20 @@ _MOST_QUESTIONS = 256  # that are remembered
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """Open question at which a search ended for these shapes, and the guards of the runs that meet it.
+    """End of a try with these shapes, and the guards of the runs that meet it.
 
-    `undecided`: several if all are about equal symbols. None if the search ended for another reason, such
-    as an error of the user's, which is `error`.
+    Attributes:
+        at: The shapes.
+        guards: The guards.
+        equal: Questions about symbols that are equal in the run at hand; there is no other question then.
+        undecided: The open question, if there is one.
+        error: Another reason to end, such as an error of the user's.
     """
 
     at: OpenShapes
     guards: tuple[Guard, ...]
-    undecided: tuple[Undecided, ...]
+    equal: tuple[Undecided, ...] = ()
+    undecided: Undecided | None = None
     error: Exception | None = None
 
 
@@ -268,7 +279,10 @@ class Specializer:
             at = at.guarded(question.guards)
             if made is not None:
                 return at, made
-            if not question.undecided:
+            if question.equal:
+                at = at.with_equal(question.equal)
+                continue
+            if question.undecided is None:
                 self.failure = question.error
                 closed = at.with_known_contents(rows)
                 if closed is None:
@@ -277,7 +291,7 @@ class Specializer:
                 continue
             before, at = at, at.after(question.undecided, rows)
             if before.count > at.count:
-                self.closing[question.undecided[0].about] = question.undecided[0]
+                self.closing[question.undecided.about] = question.undecided
         return None
 
     def _known(self, at: OpenShapes, rows: Sequence[Sequence[int]]) -> _Question | None:
@@ -294,16 +308,17 @@ class Specializer:
     ) -> tuple[_Question, _Made | None]:
         values = at.values(rows)
         assert values is not None, at
-        answers, failure = Answers(values, puts_off=True), None
-        undecided: list[Undecided] = []
+        answers = Answers(values, puts_off=True)
+        undecided: Undecided | None = None
+        failure: Exception | None = None
         try:
-            with answering(answers):
+            with answering(answers), comparing(at.compares):
                 made = make(at)
                 settle()
-            return _Question(at, answers.guards, ()), made
+            return _Question(at, answers.guards), made
         except Undecided as raised:
-            undecided = answers.put_off or [raised]
-            answers.ask(raised.with_traceback(None))
+            undecided = raised.with_traceback(None)
+            answers.ask(undecided)
         except (MemoryError, RecursionError):  # of this moment: there may be more room later
             raise
         except Exception as error:  # the step for the sizes at hand tells it, if it has it too
@@ -311,9 +326,12 @@ class Specializer:
 
             if from_handler(error):
                 raise
-            if not (undecided := answers.put_off or []):  # otherwise it may be gone with them
-                failure = error.with_traceback(None)
-                self.closing[f"{type(error).__name__}: {error}"] = failure
-        question = _Question(at, answers.guards, tuple(undecided), failure)
+            failure = error.with_traceback(None)
+        if answers.put_off:  # what else there was may be gone with them
+            question = _Question(at, answers.guards, tuple(answers.put_off))
+        else:
+            question = _Question(at, answers.guards, (), undecided, failure)
+            if failure is not None:
+                self.closing[f"{type(failure).__name__}: {failure}"] = failure
         self._questions = [*self._questions, question][-_MOST_QUESTIONS:]
         return question, None

@@ -103,7 +103,7 @@ class OpDef:
     # numbers of which some are open sizes. Raises TypeError if the result is no size.
     of_sizes: Callable[..., Any] | None = None
     # of integers: (result, *intervals of the inputs that are integers) -> the least and the greatest that an
-    # element may be, each perhaps beyond what the dtype holds; None if nothing is known
+    # element may be, each perhaps an open size or beyond what the dtype holds; None if nothing is known
     interval: Callable[..., tuple[float, float] | None] | None = None
     elements_of: tuple[int, ...] | None = None  # an element is one of an input at these positions; (): of any
     alias: int | None = (

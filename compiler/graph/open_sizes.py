@@ -18,6 +18,7 @@ from staticgraph.compiler.graph.sizes import (
     Monomial,
     Quotient,
     Size,
+    at_least,
     at_most,
     bounds,
     evaluate,
@@ -62,13 +63,33 @@ def lesser(a: AnySize, b: AnySize) -> AnySize:
     return at_most(b + 1 - positive(b - a + 1), most)  # of a difference, bounds say less
 
 
+def greater(a: AnySize, b: AnySize) -> AnySize:
+    """Return the greater one of two sizes.
+
+    >>> from staticgraph.compiler.graph.sizes import symbol
+    >>> greater(symbol("n"), 1), evaluate(greater(symbol("n"), symbol("m") * 2), {"n": 5, "m": 2})
+    (max(n, 1), 5)
+    """
+    if not isinstance(b, Size):
+        return at_least(a, b)
+    return at_least(b, a) if not isinstance(a, Size) else a - 1 + positive(b - a + 1)
+
+
+def has_choice(size: AnySize) -> bool:
+    """Return True if a size has the lesser or the greater of two in it."""
+    atoms = {atom for monomial in terms_of(size) for atom in monomial if not isinstance(atom, str)}
+    return any(not isinstance(atom, Quotient) or has_choice(atom.dividend) for atom in atoms)
+
+
 def summed_up(size: AnySize) -> AnySize:
     """Return a size without sums over all remainders: (n0 + 1) // 2 and n0 // 2 are n0 together.
 
-    In general, n // s + (n + 1) // s + ... + (n + s - 1) // s is n (Hermite's identity). The last quotient of
-    such a family is replaced by what the others leave. Sizes are compared so for the smallest s alone
-    (`size_algebra/canonical.py`): this is for places where large strides meet.
+    In general, n // s + (n + 1) // s + ... + (n + s - 1) // s is n. The last quotient of such a family is
+    replaced by what the others leave. Sizes are compared so for the smallest s alone: this is for places
+    where large strides meet.
     """
+    from staticgraph.compiler.graph.size_algebra.canonical import last_quotient  # few sizes are such sums
+
     atoms = {atom for monomial in terms_of(size) for atom in monomial if isinstance(atom, Quotient)}
     known: dict[Atom, AnySize] = {}
     for last in atoms:
@@ -77,7 +98,7 @@ def summed_up(size: AnySize) -> AnySize:
             each for r in range(last.divisor - 1) if (each := Quotient(first + r, last.divisor)) in atoms
         ]
         if len(family) == last.divisor - 1 and not known.keys() & {*family}:
-            known[last] = first - total(made({(each,): 1}) for each in family)
+            known[last] = made(last_quotient(terms_of(first), [(each,) for each in family]))
     return replaced(size, {}, known) if known else size
 
 

@@ -129,3 +129,20 @@ def assuming(sizes: tuple[Any, ...]) -> Iterator[None]:
         yield
     finally:
         _ASSUMED.reset(token)
+
+
+_COMPARING: ContextVar[bool] = ContextVar("comparing", default=False)
+is_comparing = _COMPARING.get
+
+
+@contextmanager
+def comparing(now: bool) -> Iterator[None]:
+    """Let a graph's `minimum` and `maximum` of sizes be one of the two inside the `with`, if `now` is True.
+
+    Which one is asked then. Otherwise they are sizes such as `min(n0, 10)`.
+    """
+    token = _COMPARING.set(now)
+    try:
+        yield
+    finally:
+        _COMPARING.reset(token)

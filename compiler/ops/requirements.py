@@ -6,6 +6,7 @@ input. The wording is TensorFlow's: `gather: indices[2] = 7 is not in [0, 5)`.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, INTEGER, bool_,
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast, shape_text
-from staticgraph.compiler.graph.sizes import Size, bounds, is_open, same
+from staticgraph.compiler.graph.sizes import Size, bounds, is_open, proven, same
+from staticgraph.compiler.ops.arrays.creation import positions
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Draw, Sample, indices, real
 
@@ -240,13 +242,15 @@ def rows_ascend(x: Any, *, of: str, operand: str) -> Any:
 
     `x` is the `operand` of the op `of`, which requires it.
     """
-    if x.shape[0] < 2:
+    rows = x.shape[0]
+    if proven(operator.lt, rows, 2):
         return x.recorder.constant(True, bool_)
     above = x.recorder.constant(False, bool_)
     for column in reversed(range(x.shape[1])):
-        before, after = x[:-1, column], x[1:, column]
+        after = x[:, column]
+        before = ops.roll(after, shift=1, axis=0)
         above = ops.logical_or(ops.greater(after, before), ops.logical_and(ops.equal(after, before), above))
-    return ops.reduce_all(above)
+    return ops.reduce_all(ops.logical_or(above, ops.equal(positions(x, rows), 0)))  # none is before the first
 
 
 def _not_below(x: np.ndarray, y: np.ndarray, of: str, operand: str) -> str:

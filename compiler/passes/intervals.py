@@ -51,7 +51,13 @@ class Intervals:
     def _of(self, value: Value) -> Interval:
         whole = _of_dtype(value)
         found = self._computed(value)
-        return found if found is not None and whole[0] <= found[0] and found[1] <= whole[1] else whole
+        if found is None:
+            return whole
+        least, greatest = (
+            bounds(found[0])[0],
+            bounds(found[1])[1],
+        )  # ends are compared
+        return (least, greatest) if whole[0] <= least and greatest <= whole[1] else whole
 
     def _computed(self, value: Value) -> Interval | None:
         """Return what the op of a value tells, perhaps beyond what the dtype holds; None if nothing."""

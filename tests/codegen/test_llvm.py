@@ -239,6 +239,20 @@ def test_small_loops_written_out():
         check(Kernel("pool", buffers, (Loop(i, body, kind),)), arrays)
 
 
+@pytest.mark.parametrize("extent", [20, 64, 100])
+def test_a_serial_loop_over_the_index_of_lanes_before(extent: int):
+    """Its numbers were those of lanes that there are no more, which was a KeyError."""
+    row, i, inner = Index("row", 3), Index("i", extent), Index("inner", 16)
+    number = scalar.cast(scalar.cast(i, int32), float32)
+    lanes = Loop(i, (Store("x", (row, i), number * 2.0),), SIMD)
+    total = Local("total", float32)
+    columns = Loop(inner, (Store("y", (row, i, inner), total),), SIMD)
+    serial = Loop(i, (Let(total, number + Load("x", (row, i), float32)), columns), SERIAL)
+    buffers = {"x": Buffer(float32, (3, extent), True), "y": Buffer(float32, (3, extent, 16), True)}
+    arrays = {"x": np.zeros((3, extent), "f"), "y": np.zeros((3, extent, 16), "f")}
+    check(Kernel("numbers", buffers, (Loop(row, (lanes, serial), SERIAL),)), arrays)
+
+
 def newton(kind: LoopKind) -> Kernel:
     """Square roots to 1e-3 by Newton's method: each lane needs another number of rounds."""
     i = Index("i", 45)

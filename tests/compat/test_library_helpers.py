@@ -307,6 +307,27 @@ class TestScopesThatAreOpenedAgain:
         assert tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES) == []
 
 
+def test_matrices_of_an_unknown_rank_are_transposed():
+    x = tf.placeholder(tf.complex64)
+    turned = [tf.matrix_transpose(x), tf.linalg.adjoint(x)]
+    with tf.Session() as sess:
+        for shape in ((2, 3), (4, 2, 3)):
+            value = np.arange(np.prod(shape)).reshape(shape) * 1j
+            plain, conjugate = sess.run(turned, {x: value})
+            np.testing.assert_array_equal(plain, np.swapaxes(value, -1, -2))
+            np.testing.assert_array_equal(conjugate, np.conj(plain))
+    with pytest.raises(ValueError, match="rank of at least 2"):
+        tf.matrix_transpose(tf.zeros([3]))
+
+
+def test_a_check_names_all_kinds_of_numbers_that_are_not_finite():
+    x = tf.placeholder(tf.float32, [2])
+    with tf.Session() as sess:
+        for value, told in (([np.inf, 1], "Inf"), ([np.nan, 1], "NaN"), ([np.nan, -np.inf], "Inf and NaN")):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=f"root : Tensor had {told} values"):
+                sess.run(tf.check_numerics(x, "root"), {x: value})
+
+
 def test_a_size_may_be_a_quotient():
     assert tf.placeholder(tf.float32, [6 / 2, np.float64(1.0)]).shape.as_list() == [3, 1]
     assert tf.TensorShape([3, 1]) == [3, np.float64(1.0)]

@@ -7,8 +7,11 @@ words. An *offer* is `module`, `value`, or `def` or `class` with its parameters 
 
 from __future__ import annotations
 
+import ast
 import enum
+import functools
 import inspect
+import textwrap
 import types
 from typing import Any
 
@@ -50,6 +53,8 @@ def offer(owner: Any, name: str) -> str:
     >>> offer(queue, "Queue"), offer(queue.Queue, "get")
     ('class(maxsize=0)', 'def(block=True, timeout=None)')
     """
+    if inspect.isclass(owner) and not hasattr(owner, name) and name in attributes(owner):
+        return "value"  # of its objects
     thing = getattr(owner, name)
     if isinstance(thing, types.ModuleType):
         return "module"
@@ -61,6 +66,32 @@ def offer(owner: Any, name: str) -> str:
         inspect.getattr_static(owner, name), (classmethod, staticmethod)
     )
     return "def" + signature(thing, unbound)
+
+
+@functools.cache
+def attributes(cls: type) -> frozenset[str]:
+    """The attributes that a class declares, and those that its methods give to its objects.
+
+    >>> import threading
+    >>> "start" in attributes(threading.Thread), "_target" in attributes(threading.Thread)
+    (False, True)
+    """
+    found: set[str] = set()
+    for each in cls.__mro__[:-1]:
+        found.update(vars(each).get("__annotations__", ()))
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(each)))
+        except (OSError, TypeError, SyntaxError):  # not written in Python
+            continue
+        found.update(
+            node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "self"
+        )
+    return frozenset(found)
 
 
 def signature(function: Any, unbound: bool = False) -> str:

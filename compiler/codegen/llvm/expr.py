@@ -92,11 +92,14 @@ class ExprPrinter:
         for source in value.reads:
             self._readers.setdefault(source, []).append(key)
 
-    def bind_lanes(self, index: Index | None, first: LlvmValue) -> None:
-        """The lanes are consecutive values of `index`, beginning with `first`; None: of no index any more."""
+    def bind_lanes(self, index: Index, first: LlvmValue) -> None:
+        """From here on, the lanes are consecutive values of `index`, beginning with `first`."""
         self._lane_index = index
-        if index is not None:
-            self.bind(("first lane", index), first)
+        self.bind(("first lane", index), first)
+
+    def unbind_lanes(self) -> None:
+        """A loop over lanes has ended: another one over the same index may be serial."""
+        self._lane_index = None
 
     def find(self, key: Hashable) -> LlvmValue | None:
         """Return the value that `key` is bound to, or None."""

@@ -402,6 +402,7 @@ class _KernelEmitter:
             self.mask = None
         partial = [printer.vector(local) for local in reduced]
         self._lane_index, printer.lanes = None, 1
+        printer.unbind_lanes()
         self._past_caches.leave()
         for (local, combine), start, text in zip(reduced.items(), before, partial, strict=True):
             total = horizontal(Site(emitter, local.dtype, lanes), combine, text)
@@ -429,6 +430,7 @@ class _KernelEmitter:
 
     def lanes(self, body: tuple[Stmt, ...], carried: list[Local], first: str) -> list[str]:
         """`body` for a vector of iterations that begins with number `first`."""
+        assert self._lane_index is not None, "there are no lanes outside of a loop over them"
         self._printer.bind_lanes(self._lane_index, LlvmValue(first, 1, self._emitter.level))
         self._statements(body)
         return [self._printer.vector(local) for local in carried]

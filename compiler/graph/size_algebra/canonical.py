@@ -1,6 +1,6 @@
 """Canonical terms of open sizes, by which sizes are compared that were computed in different ways.
 
-Quotients have small factors, and some are put in terms of others by Hermite's identity:
+Quotients have small factors, and some are put in terms of others (`last_quotient`):
 
     3*n // 2 is n + n // 2;   (n + 1) // 2 is n - n // 2;   (n + 2) // 3 is n - n // 3 - (n + 1) // 3
 
@@ -62,7 +62,19 @@ def divided(terms: Terms, divisor: int, size: Any, quotient: Any) -> dict[tuple[
 
     if constant < divisor - 1 or divisor > _MOST_PARTS:
         return _added([*whole, (made(constant), 1)])
-    return _added([*whole, *rest.items(), *((made(c), -1) for c in range(constant))])
+    return _added([*whole, *last_quotient(rest, map(made, range(constant))).items()])
+
+
+def last_quotient(first: Terms, others: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
+    """Return the terms of the last one of the quotients n // d, (n + 1) // d, ... (n + d - 1) // d.
+
+    All of them together are n (Hermite's identity).
+
+    Args:
+        first: The terms of n.
+        others: The monomials of the other quotients.
+    """
+    return _added([*first.items(), *((monomial, -1) for monomial in others)])
 
 
 def _added(terms: Iterable[tuple[tuple[Any, ...], int]]) -> dict[tuple[Any, ...], int]:

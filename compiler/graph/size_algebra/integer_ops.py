@@ -18,6 +18,8 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.open_sizes import greater, lesser
+from staticgraph.compiler.graph.size_contexts import is_comparing
 from staticgraph.compiler.graph.sizes import AnySize, bounds, terms_of
 
 _MOST_DEGREE = 6  # of a product of sizes: one of more is a power
@@ -40,6 +42,16 @@ def _wraps(size: AnySize, dtype: DType) -> bool:
     if any(abs(f) > most_factor or len(m) > _MOST_DEGREE for m, f in terms_of(size).items()):
         return True
     return not (size >= int(dtype.min) and size <= int(dtype.max))
+
+
+def lesser_of(a: AnySize, b: AnySize) -> AnySize:
+    """Return what `minimum` makes of two sizes."""
+    return min(a, b) if is_comparing() else lesser(a, b)
+
+
+def greater_of(a: AnySize, b: AnySize) -> AnySize:
+    """Return what `maximum` makes of two sizes."""
+    return max(a, b) if is_comparing() else greater(a, b)
 
 
 def of_sizes(op: OpDef, values: Sequence[np.ndarray], attrs: Mapping[str, Any], dtype: DType) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL, DType, float3
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, positive, proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, number
 from staticgraph.compiler.ops.arrays.movement import raveled
@@ -122,13 +123,18 @@ def _range(start: Any, limit: Any, delta: Any, dtype: DType) -> np.ndarray:
     return steps * dtype.numpy.type(delta) + dtype.numpy.type(start)
 
 
+def _interval_of_range(y: Any, *_: Any) -> tuple[float, float]:
+    ends = [bounds(y.node.attrs[name]) for name in ("start", "limit")]
+    return min(least for least, _ in ends), max(greatest for _, greatest in ends)
+
+
 @source(
     tf="Range", type=_range_type, numpy=_range,
     operands=("start", "limit", "delta"), partial=("start", "limit", "delta"),
     samples=[Sample(start=0, limit=5, delta=1, dtype=int32), Sample(start=10, limit=0, delta=-3, dtype=int64),
              Sample(start=0.5, limit=3.0, delta=0.25, dtype=float32),
              Sample(start=2, limit=2, delta=1, dtype=int32)],
-    name="range", interval=lambda y, *_: tuple(sorted([y.node.attrs["start"], y.node.attrs["limit"]])),
+    name="range", interval=_interval_of_range,
 )
 def range_(at: tuple[Expr, ...], *, start: float, limit: float, delta: float, dtype: DType) -> Expr:
     """start, start + delta, start + 2 * delta, ... up to `limit` exclusively."""
@@ -166,7 +172,11 @@ def _lin_space(start: np.ndarray, stop: np.ndarray, num: int) -> np.ndarray:
 )
 def lin_space(start: Any, stop: Any, *, num: int) -> Any:
     """`num` numbers at equal distances, from `start` to `stop` inclusively; only `start` where num is 1."""
-    step = (stop - start) / ops.cast(start.recorder.constant(max(num - 1, 1), int64), dtype=start.dtype)
-    made = start + positions(start, num, start.dtype) * step
+    steps = start.recorder.constant(positive(num - 1), int64)
+    made = start + positions(start, num, start.dtype) * ((stop - start) / ops.cast(steps, dtype=start.dtype))
     # The steps add up to nearly the whole way, so that the last number is given.
-    return ops.select(ops.equal(positions(start, num), num - 1), stop, made) if num > 1 else made
+    place = positions(start, num)
+    last = ops.equal(place, num - 1)
+    if not proven(operator.gt, num, 1):
+        last = ops.logical_and(last, ops.greater(place, 0))
+    return ops.select(last, stop, made)

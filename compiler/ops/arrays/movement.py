@@ -254,7 +254,7 @@ def _tile_grad(g: Any, y: Any, input: Any, multiples: Any) -> tuple[Any]:
 def tile(at: tuple[Expr, ...], input: View, *, multiples: Any) -> Expr:
     """The input repeated multiples[i] times along axis i."""
     axes = zip(at, input.shape, multiples, strict=True)
-    return input[tuple(i if m == 1 or same(n, 0) else i % n for i, n, m in axes)]
+    return input[tuple(i if same(m, 1) or same(n, 0) else i % n for i, n, m in axes)]
 
 
 def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:

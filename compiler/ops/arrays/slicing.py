@@ -380,6 +380,10 @@ def _split_sizes(n: int | None, sizes: Any) -> list[int | None]:
     return [n - sum(known) if s == -1 else s for s in sizes]
 
 
+def _known_sizes(n: int, sizes: Any) -> list[int]:
+    return [s for s in _split_sizes(n, sizes) if s is not None]  # none of a value is: its sizes are known
+
+
 def _split_v_type(value: TensorType, size_splits: Any, axis: int, num_split: int) -> tuple[TensorType, ...]:
     check_parts("num_split", num_split)
     require(num_split > 0, f"cannot split into {num_split} parts")
@@ -393,7 +397,7 @@ def _split_v_type(value: TensorType, size_splits: Any, axis: int, num_split: int
 
 
 def _numpy_split_v(value: np.ndarray, size_splits: Any, axis: int, num_split: int) -> Any:
-    return _numpy_parts(value, axis, [s or 0 for s in _split_sizes(value.shape[axis], size_splits)])
+    return _numpy_parts(value, axis, _known_sizes(value.shape[axis], size_splits))
 
 
 @composite(
@@ -407,7 +411,7 @@ def _numpy_split_v(value: np.ndarray, size_splits: Any, axis: int, num_split: in
 )
 def split_v(value: Any, *, size_splits: Any, axis: int, num_split: int) -> tuple[Any, ...]:
     """Parts along `axis`, as many as `num_split`, of the sizes in `size_splits`, one of which may be -1."""
-    return _parts(value, axis, [s or 0 for s in _split_sizes(value.shape[axis], size_splits)])
+    return _parts(value, axis, _known_sizes(value.shape[axis], size_splits))
 
 
 def _unstack_type(value: TensorType, num: int, axis: int = 0) -> tuple[TensorType, ...]:

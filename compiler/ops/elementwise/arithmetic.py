@@ -206,8 +206,20 @@ def _chosen_grad(g: Any, first: Any) -> tuple[Any, Any]:
     return ops.select(first, g, 0), ops.select(first, 0, g)
 
 
+def _greater_size(x: Any, y: Any) -> Any:
+    from staticgraph.compiler.graph.size_algebra import integer_ops  # few graphs compute with sizes
+
+    return integer_ops.greater_of(x, y)
+
+
+def _lesser_size(x: Any, y: Any) -> Any:
+    from staticgraph.compiler.graph.size_algebra import integer_ops  # few graphs compute with sizes
+
+    return integer_ops.lesser_of(x, y)
+
+
 @elementwise(
-    tf="Maximum", numpy=np.maximum, dtypes=REAL, primitive="maximum", samples=reals(),
+    tf="Maximum", numpy=np.maximum, dtypes=REAL, primitive="maximum", samples=reals(), of_sizes=_greater_size,
     grad=lambda g, y, a, b: _chosen_grad(g, a >= b),
     interval=lambda y, a, b: (max(a[0], b[0]), max(a[1], b[1])), cheap=True,
 )
@@ -221,7 +233,7 @@ def maximum(x: Any, y: Any) -> Any:
 
 
 @elementwise(
-    tf="Minimum", numpy=np.minimum, dtypes=REAL, primitive="minimum", samples=reals(),
+    tf="Minimum", numpy=np.minimum, dtypes=REAL, primitive="minimum", samples=reals(), of_sizes=_lesser_size,
     grad=lambda g, y, a, b: _chosen_grad(g, a <= b),
     interval=lambda y, a, b: (min(a[0], b[0]), min(a[1], b[1])), cheap=True,
 )

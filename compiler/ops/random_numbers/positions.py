@@ -6,6 +6,7 @@ They take their numbers from the streams of `random.py`.
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from staticgraph.compiler.graph.dtypes import FLOATING, DType, float64, int32, i
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import Kind, ops
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import is_open
+from staticgraph.compiler.graph.sizes import at_least, is_open, proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.binary_search import how_many
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
@@ -167,7 +168,7 @@ def random_permutation(
 ) -> tuple[Stmt, ...] | Described:
     """The numbers 0..size-1 in random order, by exchanging each with one of those that follow."""
     (out,) = outs
-    fill, i = Index("fill", size), Index("i", max(0, size - 1))
+    fill, i = Index("fill", size), Index("i", at_least(size - 1, 0))
     mine, other, place = Local("mine", int64), Local("other", int64), Local("place", int64)
     words, lane = block_of(i, state, 4)
     left = scalar.cast(size - i, uint32)
@@ -185,7 +186,7 @@ def random_permutation(
             ),
         ),
     )
-    return Described(body, exchanged(out, i, target)) if size > 1 else body
+    return Described(body, exchanged(out, i, target)) if not proven(operator.le, size, 1) else body
 
 
 def _numpy_shuffle(state: np.ndarray, value: np.ndarray, seed: int, seed2: int) -> np.ndarray:
