@@ -32,14 +32,8 @@ def _step_of_rows(whole: OpDef) -> OpDef:
 
     def type(*types: TensorType, **attrs: Any) -> tuple[TensorType, ...]:
         given, at = split(types)
-        require(at.rank in (None, 1), f"indices has the shape {shape_text(at.shape)}, and must be a vector")
-        var, grad = given[0], given[gradient]
-        if None not in (var.shape, at.shape, grad.shape):
-            require(var.rank != 0, "the variable is a scalar, it has no rows")
-            wanted = at.shape + var.shape[1:]
-            text = f"grad has the shape {shape_text(grad.shape)}, and needs {shape_text(wanted)}: a row for "
-            require(compatible(grad.shape, wanted), f"{text}each index")
-        given[gradient] = var
+        _check_rows(given[0], given[gradient], at)
+        given[gradient] = given[0]
         made: tuple[TensorType, ...] = whole.type(*given, **attrs)
         return made
 
@@ -84,6 +78,16 @@ def _step_of_rows(whole: OpDef) -> OpDef:
             ],
         )
     )  # fmt: skip
+
+
+def _check_rows(var: TensorType, grad: TensorType, at: TensorType) -> None:
+    """Raise a RuleError unless a gradient has a row of the variable for each index."""
+    require(at.rank in (None, 1), f"indices has the shape {shape_text(at.shape)}, and must be a vector")
+    if var.shape is not None and at.shape is not None and grad.shape is not None:
+        require(var.rank != 0, "the variable is a scalar, it has no rows")
+        wanted = at.shape + var.shape[1:]
+        text = f"grad has the shape {shape_text(grad.shape)}, and needs {shape_text(wanted)}: a row for "
+        require(compatible(grad.shape, wanted), f"{text}each index")
 
 
 def _attributes(whole: OpDef) -> str:

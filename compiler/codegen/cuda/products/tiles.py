@@ -77,11 +77,8 @@ def steps(
         before = [f"int32_t inner = {first} % {extent}, outer = {first} / {extent};"]
         turn = [f"if (inner == {extent}) inner = 0, outer++;"]
         if turns:
-            turn += [
-                f"if (inner == 0 || from == {first}) {{",
-                *indented([*split_count(outer, "outer"), *turns]),
-                "}",
-            ]
+            again = indented([*split_count(outer, "outer"), *turns])
+            turn += [f"if (inner == 0 || from == {first}) {{", *again, "}"]
         fetch = [*turn, *fetch, f"inner += {depth};"]
     close, arrived = (["close_copies();"], [f"await_copies<{stages - 2}>();"]) if copied else ([], [])
     kept = ["if (more) keep(next);"] if keep else []
