@@ -33,6 +33,23 @@ def test_fully_connected_is_a_product_with_biases():
     np.testing.assert_allclose(value(outputs), np.maximum(data @ np.full((2, 3), 0.5) + 1, 0))
 
 
+def test_layers_are_numbered_and_reused_by_scope():
+    x = tf.placeholder(tf.float32, [None, 4])
+    layers.fully_connected(x, 2)
+    layers.fully_connected(x, 2, biases_initializer=None)
+    first = layers.fully_connected(x, 2, scope="shared", activation_fn=None)
+    second = layers.fully_connected(x, 2, scope="shared", activation_fn=None, reuse=True)
+    assert names(tf.trainable_variables()) == [
+        "fully_connected/weights",
+        "fully_connected/biases",
+        "fully_connected_1/weights",
+        "shared/weights",
+        "shared/biases",
+    ]
+    made = value([first, second], {x: np.ones((1, 4))})
+    np.testing.assert_array_equal(*made)
+
+
 def test_all_parameters_are_taken_by_place():
     """In TensorFlow's order: the normalizer comes after the activation, then its parameters, then weights."""
     images, ones = tf.ones([1, 4, 4, 2]), tf.ones_initializer()
@@ -54,23 +71,6 @@ def test_all_parameters_are_taken_by_place():
         "Conv/BatchNorm/gamma",
         "Conv2d_transpose/BatchNorm/gamma",
     ]
-
-
-def test_layers_are_numbered_and_reused_by_scope():
-    x = tf.placeholder(tf.float32, [None, 4])
-    layers.fully_connected(x, 2)
-    layers.fully_connected(x, 2, biases_initializer=None)
-    first = layers.fully_connected(x, 2, scope="shared", activation_fn=None)
-    second = layers.fully_connected(x, 2, scope="shared", activation_fn=None, reuse=True)
-    assert names(tf.trainable_variables()) == [
-        "fully_connected/weights",
-        "fully_connected/biases",
-        "fully_connected_1/weights",
-        "shared/weights",
-        "shared/biases",
-    ]
-    made = value([first, second], {x: np.ones((1, 4))})
-    np.testing.assert_array_equal(*made)
 
 
 def test_a_convolution_agrees_with_that_of_nn():
