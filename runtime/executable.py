@@ -1,4 +1,4 @@
-"""A compiled step that can be called, for any device, and what it leaves to be committed."""
+"""A compiled step that can be called, for any device, and what a run looks at."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
-from staticgraph.runtime.state.memory import empty
-from staticgraph.runtime.state.variables import PendingWrites
-
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.step import Step
-    from staticgraph.compiler.graph.shapes import TensorType
     from staticgraph.compiler.graph.tensor import Operation
     from staticgraph.compiler.lower.memory_use import MemoryUse
     from staticgraph.compiler.lower.program import Program
     from staticgraph.runtime.state.memory import BufferPool
-    from staticgraph.runtime.state.variables import VariableStore
+    from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 
 Origins = tuple[int, int, int]  # how many functions were compiled, found in memory, found on disk
 
@@ -101,33 +97,3 @@ class Executable(Protocol):
         Returns:
             The fetched values as compiled code holds them, and the pending writes.
         """
-
-
-def state_arguments(
-    step: Step, types: Sequence[TensorType], store: VariableStore
-) -> list[np.ndarray]:  # those after the feeds
-    """Return the arguments of a step after its feeds: values of variables, then counters of random ops.
-
-    Args:
-        step: The step.
-        types: The types of these arguments.
-        store: The variables. One without a value gets memory of its type, which the program does not read.
-    """
-    read = zip(step.reads, types, strict=False)
-    values = [store.stored(op) if op in store else empty(type) for op, type in read]
-    return [*values, *map(store.random_state, step.counters)]
-
-
-def changes(step: Step, writes: Sequence[Operation], new: Sequence[np.ndarray]) -> PendingWrites:
-    """Return the pending writes of a step: values of variables, and states or advances of random ops.
-
-    Args:
-        step: The step that ran.
-        writes: The variables to write.
-        new: The values of these variables, followed by the states of random ops.
-    """
-    return PendingWrites(
-        dict(zip(writes, new, strict=False)),
-        dict(zip(step.counters, step.advances, strict=True)),
-        dict(zip(step.draws, new[len(writes) :], strict=False)),
-    )

@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.runtime.fetches import CONVERSIONS
 from staticgraph.runtime.state.memory import empty
 
 
@@ -38,6 +39,8 @@ def _parts(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
     """Single keys with their values. A tuple, nested at will, is for several tensors that go together."""
     if hasattr(type(key), "feed_parts"):  # its class, since tensors look for methods in a table
         yield from key.feed_parts(value)
+    elif (feed := next((feed for kind, _, feed in CONVERSIONS if isinstance(key, kind)), None)) is not None:
+        yield from feed(key, value)
     elif isinstance(key, tuple):
         if not isinstance(value, list | tuple | np.ndarray) or len(value) != len(key):
             text = f"a key of {len(key)} tensors takes {len(key)} values, nested in the same way"
@@ -122,6 +125,9 @@ def _numbers(tensor: Tensor, value: Any, objects: np.ndarray) -> np.ndarray:
     """Return an array of numbers for one of Python's objects, which a table of several dtypes has."""
     odd = [each for each in objects.flat if not isinstance(each, Number | np.bool_)]
     if not odd:
+        dtype = tensor.dtype
+        if dtype.is_integer and any(type(n) is int and not dtype.min <= n <= dtype.max for n in objects.flat):
+            raise _outside(tensor, objects)  # as a float64, it may be rounded to the least integer
         with suppress(TypeError, OverflowError):
             array = np.asarray(objects.tolist())
             # Decimals, fractions, and integers of more than 64 bits are no numbers to NumPy.
@@ -166,8 +172,13 @@ def _check_dtype(tensor: Tensor, array: np.ndarray) -> None:
         and array.size
         and (array.min().item() < dtype.min or array.max().item() > dtype.max)
     ):
-        cure = f"it holds {dtype.min} to {dtype.max}: use a larger type, or clip the values"
-        raise _refuse(tensor, array, f"has values outside of what {dtype} can hold", cure)
+        raise _outside(tensor, array)
+
+
+def _outside(tensor: Tensor, array: np.ndarray) -> FeedError:
+    dtype = tensor.dtype
+    cure = f"it holds {dtype.min} to {dtype.max}: use a larger type, or clip the values"
+    return _refuse(tensor, array, f"has values outside of what {dtype} can hold", cure)
 
 
 def _check_shape(tensor: Tensor, array: np.ndarray, value: Any) -> None:
@@ -185,7 +196,7 @@ def _check_shape(tensor: Tensor, array: np.ndarray, value: Any) -> None:
     raise _refuse(tensor, value, f"has shape {list(array.shape)}", cure)
 
 
-def _refuse(tensor: Tensor, value: Any, why: str, cure: str | None = None) -> FeedError:
+def _refuse(tensor: Tensor, value: Any, why: str, cure: str | None) -> FeedError:
     size = getattr(value, "size", None) or (len(value) if isinstance(value, list | tuple) else 1)
     text = f": {value!r}" if size <= 4 else ""
     return FeedError(

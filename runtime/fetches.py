@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from staticgraph.compiler.graph.errors import FetchError, headline, hint, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import cached_property
+
+# What is fetched in place of an object, and the function that makes the result of the list of values.
+Fetched = tuple[Iterable[Any], Callable[[list[Any]], Any]]
+
+# The classes of a program whose objects are fetched and fed, with functions of what stands for them.
+CONVERSIONS: list[tuple[type, Callable[[Any], Fetched], Callable[..., Any] | None]] = []
 
 _NAMES = 3  # that are shown
 
@@ -70,7 +76,7 @@ class Fetches:
             kind: Any = type(item)
             return lambda values: kind((k, p(values)) for k, p in named.items())
         if _is_composite(item):
-            tensors, make = item.fetch_parts()
+            tensors, make = _fetch_parts(item)
             parts = [self._parse(t) for t in tensors]
             return lambda values: make([p(values) for p in parts])
         element = self._element(item)
@@ -102,7 +108,15 @@ def _has_parts(item: Any) -> bool:
 
 def _is_composite(item: Any) -> bool:
     """Return True for one that is several tensors. Its class says so: tensors look for methods in a table."""
-    return hasattr(type(item), "fetch_parts")
+    return hasattr(type(item), "fetch_parts") or any(isinstance(item, kind) for kind, *_ in CONVERSIONS)
+
+
+def _fetch_parts(item: Any) -> Fetched:
+    for kind, fetch, _ in CONVERSIONS:
+        if isinstance(item, kind):
+            return fetch(item)
+    parts: Fetched = item.fetch_parts()
+    return parts
 
 
 def flat(item: Any) -> bool:

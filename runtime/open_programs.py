@@ -214,10 +214,8 @@ class OpenRun:
 
         def make(shapes: OpenShapes) -> _Compiled | None:
             step = of.capture(shapes.shapes, {**static, **shapes.contents_of(of.feeds)}, types)
-            if isinstance(step, NeedsFeeds | NeedsTypes):
+            if isinstance(step, NeedsFeeds | NeedsTypes | NeedsStage):
                 return step
-            if isinstance(step, NeedsStage) and step.of_sizes:
-                return step  # sizes that are computed in another way than by whole numbers
             values = shapes.values(self.rows)
             if not isinstance(step, Step) or values is None:
                 return None

@@ -127,7 +127,7 @@ def _on_paths(node: Node) -> list[Value]:
 
 
 def cotangents(
-    build: Builder, node: Node, gs: tuple[Value | None, ...], results: Sequence[Value] | None = None
+    build: Builder, node: Node, gs: tuple[Value | None, ...], results: Sequence[Value] | None
 ) -> Sequence[Value | None] | Unbounded:
     """Return what each input of `node` receives when its outputs receive `gs`.
 

@@ -18,7 +18,7 @@ GRADIENTS = "symbolic_gradients"  # the name of the operation that stands for de
 
 
 def prune(
-    roots: Iterable[Operation], fed: Collection[Tensor], elsewhere: Collection[Operation] = ()
+    roots: Iterable[Operation], fed: Collection[Tensor], elsewhere: Collection[Operation]
 ) -> tuple[list[Operation], set[Tensor]]:
     """Return the operations that `roots` need, and the fed tensors that are computed too.
 

@@ -251,9 +251,18 @@ def reaches(
         if op not in seen and (op not in cut or is_replayed(op)):
             seen.add(op)
             used.update(op.all_inputs)
-            used.update(t for inner in with_inner([op]) for t in inner.outputs if is_rounds(t))
+            used.update(t for inner in with_inner([op]) for t in _sizes_of(inner))
             stack += [*(t.op for t in op.all_inputs), *op.controls]
     return [t for t in tensors if t in used]
+
+
+def _sizes_of(op: Operation) -> Iterable[Tensor]:
+    """The tensors that an earlier stage may compute for an operation: a trip count, or a size in its data."""
+    if op.definition.counted is not None:
+        from staticgraph.compiler.capture.counted import count_of  # few graphs need it
+
+        yield count_of(op)
+    yield from filter(is_rounds, op.outputs)
 
 
 def _has_effect(op: Operation) -> bool:

@@ -128,6 +128,24 @@ class NeedsRows:
 Needs = NeedsFeeds | NeedsTypes | NeedsStage | NeedsHost  # the caller's to answer
 NeedsSegments = NeedsStage | NeedsHost  # a run in several segments answers these
 Stop = Needs | NeedsRows  # all that ends a walk before its last operation
+Collected = NeedsFeeds | NeedsStage | NeedsRows  # of which a walk collects several
+
+
+def joined(before: Collected | None, stop: Collected) -> Collected:
+    """Return one need in place of two, if one answer does for both; else the one to answer first."""
+    match before, stop:
+        case None, _:
+            return stop
+        case NeedsFeeds(first), NeedsFeeds(more):
+            return NeedsFeeds(tuple(dict.fromkeys((*first, *more))))
+        case NeedsStage(first, of_sizes), NeedsStage(more) if of_sizes == stop.of_sizes:
+            return NeedsStage(tuple(dict.fromkeys((*first, *more))), of_sizes)
+        case NeedsRows(shapes), NeedsRows(found):
+            return NeedsRows({**found, **shapes})
+        case NeedsStage(), NeedsFeeds():  # no stage need run for it
+            return stop
+        case _:
+            return before
 
 
 def lacking_operations(stop: Stop) -> tuple[Operation, ...]:

@@ -20,11 +20,13 @@ from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.capture.state import Feeds, Reads, RunState
 from staticgraph.compiler.capture.step import (
     CaptureRequest,
+    Collected,
     Needs,
     NeedsHost,
     NeedsRows,
     NeedsTypes,
     Stop,
+    joined,
     uninitialized,
 )
 from staticgraph.compiler.graph.builder import Builder
@@ -79,7 +81,7 @@ class Walk:
         loops: The operation of each family of loops.
         losses: The values outside of regions that are differentiated.
         captured: The inputs of host ops that Python calls after the step, or their padded results by number.
-        missing: The tensors that depend on arrays whose rows this walk has found.
+        missing: The tensors that depend on what this walk has found to be lacking.
         acting: The operations in the regions of each loop and branch that `regions.acting` has found.
         may_guess: If the types of a branch may be guessed while shapes of rows are not known.
         guessed: If some were. Then this walk only serves to find these shapes.
@@ -109,10 +111,11 @@ class Walk:
     def perform(self, operations: Iterable[Operation]) -> Stop | None:
         """Capture operations in this order. Returns what is lacking if the walk must end early.
 
-        Many arrays may lack the shapes of their rows. The walk goes on with what does not depend on them,
-        as long as no state is concerned, so that one more walk can answer for all that it finds.
+        Many arrays may lack the shapes of their rows, and shapes may depend on many feeds and tensors. The
+        walk goes on with what does not depend on them, as long as no state is concerned, so that one more
+        walk, or one stage, can answer for all that it finds.
         """
-        rows: dict[int, Shape] | None = None
+        found: Collected | None = None
         around = self.build.where
         for op in operations:
             self.build.where = op.where
@@ -126,14 +129,14 @@ class Walk:
                 raise refused(error, op.definition.name, call, op.where) from None
             finally:
                 self.build.where = around
-            if isinstance(stop, NeedsRows):
-                rows = {**stop.shapes, **(rows or {})}
+            if isinstance(stop, Collected):
+                found = joined(found, stop)
                 self.missing.update(op.outputs)
                 if not all(inner.definition.effect in _STATELESS for inner in with_inner([op])):
                     break
             elif stop is not None:
-                return stop if rows is None else NeedsRows(rows)
-        return None if rows is None else NeedsRows(rows)
+                return stop if found is None else found
+        return found
 
     def _perform(self, op: Operation) -> Stop | None:
         rule = rule_of(self, op)

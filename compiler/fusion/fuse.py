@@ -74,7 +74,7 @@ def fuse(function: Function, without: Container[str] = ()) -> Fusion:
     return joined
 
 
-def partition(function: Function, merging: bool = True) -> tuple[list[Group], Demands, dict[Node, str]]:
+def partition(function: Function, merging: bool) -> tuple[list[Group], Demands, dict[Node, str]]:
     """Groups in an order in which they can run, each with one root, what they read of each other, and why
     each root is not computed by those that read it.
     """

@@ -105,6 +105,9 @@ class Operators:
     __neg__, __abs__, __invert__ = _unary("neg"), _unary("abs"), _unary("invert")
     __getitem__ = _binary("getitem")
 
+    # What a library overloads for objects that stand for tensors.
+    OVERLOADABLE_OPERATORS = frozenset(name for name, value in vars().items() if callable(value))
+
     @property
     def T(self) -> Any:
         """The tensor with its axes in reverse order."""

@@ -228,6 +228,8 @@ def _size(value: Any) -> int | None:
         return value.value
     if value is None:
         return None
+    if isinstance(value, float | np.floating) and value.is_integer():  # a quotient, as `n / 2` is one
+        value = int(value)
     try:
         size = value.__index__()
     except (AttributeError, TypeError):  # a class has the method too, and an array of several numbers

@@ -37,6 +37,22 @@ def static_value(tensor: Tensor, partial: bool = False) -> Any:
     return plain(value)
 
 
+# Operations whose values TensorFlow, too, knows while it builds a graph.
+_SHAPES = {"rank", "shape", "size"}
+_TOLD = {"cast", "concat", "constant", "equal", "fill", "not_equal", "range", "stack"}
+
+
+def is_told(tensor: Tensor) -> bool:
+    """Return True if TensorFlow, too, knows the value of a tensor while the graph is built.
+
+    More is known of tensors than that. An error about a value stops the program where it builds the graph
+    only if it would do so in TensorFlow: an operation in a branch may never run.
+    """
+    op = tensor.op
+    operands = (*op.tensors, *op.operands.values())
+    return op.definition.name in _SHAPES or (op.definition.name in _TOLD and all(map(is_told, operands)))
+
+
 def decided(flag: Any) -> Any:
     """Return a flag such as `training` as a bool if it is known now, else the tensor that it is.
 

@@ -255,8 +255,7 @@ def analyse(
     total, (left, left_inside), (right, right_inside) = product
     if any(not isinstance(index.extent, Size) and index.extent == 0 for index in domain + total.axes):
         return None
-    body = _body(total, (left, right), stores, buffers)
-    if body is None:
+    if (body := _body(total, (left, right), stores, buffers)) is None:
         return None
     windows = [_position(inside.place, total.dtype) for inside in left_inside + right_inside]
     accesses = [*body.operands, *body.others, *body.written, *windows]
@@ -269,17 +268,14 @@ def analyse(
         _limit(window, inside, outside, x.extent)
         for window, x in zip(windows, left_inside + right_inside, strict=True)
     ]
-    sides = _sides(a, b, written, inside, outside, bool(limits))
-    if sides is None:
+    if (sides := _sides(a, b, written, inside, outside, bool(limits))) is None:
         return None
     a, b, written, lanes, swapped = sides
     of_a = right_inside if swapped else left_inside
     if len(of_a) != len(limits) or any(x is None or x.place is lanes for x in limits):
         return None
     unknown = [i for i in (*inside, *outside) if isinstance(i.extent, Size)]
-    if any((x and x.place in unknown) or (x and x.k in unknown) for x in limits):
-        sizes = tuple(i.extent for i in unknown)
-        raise Undecided(f"the sizes {', '.join(map(repr, sizes))} of one product", sizes=sizes)
+    _refuse_open_windows(limits, unknown)
     short = [x.place for x in limits if x and x.k.extent > _SHORT]
     rows = _rows(
         [i for i in outside if i is not lanes and i not in short and a.step(i) and not b.step(i)], written[0]
@@ -303,6 +299,13 @@ def analyse(
         open=unknown[0] if unknown else None,
         sizes=_open_sizes(unknown, body.stores, (a, b, *written, *others)),
     )
+
+
+def _refuse_open_windows(limits: Sequence[Limit | None], unknown: Sequence[Index]) -> None:
+    """Raise Undecided if a window is along an axis of open size."""
+    if any(x and (x.place in unknown or x.k in unknown) for x in limits):
+        sizes = tuple(i.extent for i in unknown)
+        raise Undecided(f"the sizes {', '.join(map(repr, sizes))} of one product", sizes=sizes)
 
 
 def _sides(

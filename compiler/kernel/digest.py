@@ -44,16 +44,20 @@ class _Speller:
         self.numbers: dict[Expr, int] = {}
 
     def spell(self, part: object) -> None:
-        if isinstance(part, Expr):  # as most are
+        if isinstance(part, (tuple, list)):
+            self.words.append(f"({len(part)}")
+            for item in part:
+                if item.__class__ in _WORDS:  # as most are, with expressions
+                    self.words.append(repr(item))
+                else:
+                    self.spell(item)
+            return
+        if isinstance(part, Expr):
             if part not in self.numbers:
                 self.define(part)
             self.words.append(f"e{self.numbers[part]}")
             return
         match part:
-            case tuple() | list():
-                self.words.append(f"({len(part)}")
-                for item in part:
-                    self.spell(item)
             case Share(expr, count, unit):
                 self.spell(("share", expr, count, unit))
             case Span(start, stop):
@@ -80,6 +84,8 @@ class _Speller:
                     raise TypeError(f"{type(expr).__name__} has no digest")
                 self.words.append(f"{head(expr)} {expr.dtype.name} {[numbers[c] for c in expr.children]}")
 
+
+_WORDS = {str, int, float, bool, type(None)}
 
 # By the class of an expression, a text that distinguishes it from others of the same dtype and children.
 _HEADS: dict[type[Expr], Callable[[Any], str]] = {

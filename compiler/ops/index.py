@@ -125,8 +125,10 @@ OPS_OF = {
     ),
     "reductions.scan": "cumsum cumprod linear_recurrence cumulative_logsumexp",
     "reductions.segment": (
-        "unsorted_segment_sum unsorted_segment_prod unsorted_segment_max unsorted_segment_min segment_sum "
-        "segment_prod segment_max segment_min segment_mean bincount"
+        "unsorted_segment_sum unsorted_segment_prod unsorted_segment_max unsorted_segment_min bincount"
+    ),
+    "reductions.sorted_segments": (
+        "segment_sum segment_prod segment_max segment_min segment_mean segment_count"
     ),
     "text.decoding": "decode_raw decode_csv decode_compressed",
     "text.distances": "edit_distance",
@@ -154,8 +156,8 @@ OPS_OF = {
     ),
     "training.signs": "apply_add_sign apply_power_sign",
     "requirements": (
-        "in_range coordinates_in_range nonzero is_permutation rows_ascend below at_most factor_positive "
-        "factor_nonzero decomposable"
+        "in_range coordinates_in_range nonzero is_permutation is_sorted rows_ascend below at_most "
+        "factor_positive factor_nonzero decomposable"
     ),
     "structural": (
         "constant parameter placeholder placeholder_with_default variable read_variable read_value "

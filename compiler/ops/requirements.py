@@ -154,7 +154,7 @@ def _no_permutation(x: np.ndarray, of: str, operand: str) -> str:
 
 
 def _vector(x: TensorType, **attrs: Any) -> TensorType:
-    require(x.rank in (None, 1), "a permutation is a vector")
+    require(x.rank in (None, 1), f"it is a vector, not of shape {shape_text(x.shape)}")
     return _type(x, **attrs)
 
 
@@ -180,6 +180,35 @@ def is_permutation(x: Any, *, of: str, operand: str) -> Any:
         return x.recorder.constant(True, bool_)
     ones = ops.fill(x.recorder.constant(1, x.dtype), dims=(count,))
     return ops.reduce_all(ops.equal(ops.unsorted_segment_sum(ones, x, num_segments=count), 1))
+
+
+def _decreases(x: np.ndarray) -> np.ndarray:
+    """Return for each number of a vector if it is less than the one before, 0 being before the first."""
+    return x < np.concatenate([np.zeros(1, x.dtype), x])[:-1]
+
+
+def _not_sorted(x: np.ndarray, of: str, operand: str) -> str:
+    index = int(np.argmax(_decreases(x)))
+    told = f"{of}: {operand}[{index}] = {x[index]}"
+    if x[index] < 0:
+        return f"{told} is negative"
+    return f"{told} comes after {x[index - 1]}, and {operand} must be sorted (unsorted_{of} takes any order)"
+
+
+@composite(
+    numpy=lambda x, of, operand: np.bool_(not _decreases(x).any()), violation=_not_sorted,
+    samples=[Sample(indices(2, below=2), of="segment_sum", operand="segment_ids"),
+             Sample(indices(1, below=1, dtype="int64"), of="segment_sum", operand="segment_ids"),
+             Sample(indices(0, below=2), of="segment_sum", operand="segment_ids")],
+    **_REQUIREMENT | {"type": _vector},
+)
+def is_sorted(x: Any, *, of: str, operand: str) -> Any:
+    """True if no number of the vector `x` is negative or less than the one before.
+
+    `x` is the `operand` of the op `of`, which requires it.
+    """
+    before = ops.pad(x, paddings=((1, 0),))[:-1]
+    return ops.reduce_all(ops.greater_equal(x, before))
 
 
 def _ascending(x: Any) -> np.ndarray:
@@ -211,11 +240,13 @@ def rows_ascend(x: Any, *, of: str, operand: str) -> Any:
 
     `x` is the `operand` of the op `of`, which requires it.
     """
-    if x.shape[0] < 2:
+    if not isinstance(x.shape[0], Size) and x.shape[0] < 2:
         return x.recorder.constant(True, bool_)
     above = x.recorder.constant(False, bool_)
+    # The least number stands before the first row, so that the number of rows need not be asked for.
+    shifted = ops.pad_v2(x, int(x.dtype.min), paddings=((1, 0), (0, 0)))[:-1]
     for column in reversed(range(x.shape[1])):
-        before, after = x[:-1, column], x[1:, column]
+        before, after = shifted[:, column], x[:, column]
         above = ops.logical_or(ops.greater(after, before), ops.logical_and(ops.equal(after, before), above))
     return ops.reduce_all(above)
 

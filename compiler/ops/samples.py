@@ -68,9 +68,9 @@ def real(*shape: int, low: float = -2.0, high: float = 2.0) -> Draw:
     return Draw(shape, low, high)
 
 
-def fixed(values: np.ndarray) -> Draw:
+def fixed(values: np.ndarray, dtype: str = "") -> Draw:
     """Always these values."""
-    return Draw(values.shape, fixed=tuple(values.ravel().tolist()))
+    return Draw(values.shape, dtype=dtype, fixed=tuple(values.ravel().tolist()))
 
 
 def distinct(*shape: int, low: float = -2.0, high: float = 2.0) -> Draw:
@@ -126,9 +126,9 @@ def reals(low: float = -2.0, high: float = 2.0, *more: tuple[float, float], attr
     return Range(((low, high), *more), tuple(attrs))
 
 
-def positive(low: float = 0.2, high: float = 4.0) -> Range:
+def positive() -> Range:
     """Elementwise samples with positive values."""
-    return Range(((low, high),))
+    return Range(((0.2, 4.0),))
 
 
 Samples = Range | list[Sample]

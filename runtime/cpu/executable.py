@@ -20,7 +20,7 @@ from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Ref
 from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.runtime.cpu.jit import host
 from staticgraph.runtime.cpu.open_step import OpenStep
-from staticgraph.runtime.executable import Checks, Origins, changes, state_arguments
+from staticgraph.runtime.executable import Checks, Origins
 from staticgraph.runtime.state.memory import (
     address_of,
     empty,
@@ -199,14 +199,14 @@ class CpuExecutable:
         if not self(arguments, results) and self.checks is not None:
             self.checks.fail(arguments)
         step = self.prepared.step
-        return results[: step.fetches], changes(step, step.writes, results[step.fetches :])
+        return results[: step.fetches], PendingWrites.of(step, step.writes, results[step.fetches :])
 
     def _arrays(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool]
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return the arrays that a run reads, and those that it writes."""
         step, layout = self.prepared.step, self.prepared.program
-        arguments = [*feeds, *state_arguments(step, layout.arguments[len(feeds) :], store)]
+        arguments = [*feeds, *store.arguments(step, layout.arguments[len(feeds) :])]
         results = [r.array(t) for r, t in zip(recyclers, layout.results, strict=False)]
         results += [empty(t) for t in layout.results[len(results) : step.fetches]]
         for i, op in enumerate(step.writes, step.fetches):

@@ -33,16 +33,14 @@ def checkpoint_file(prefix: str | os.PathLike[str]) -> str:
     return f"{os.fspath(prefix)}.index"
 
 
-def write(
-    prefix: str, variables: Mapping[str, Saved], session: Session, more: Mapping[str, Stored] = NO_MORE
-) -> None:
+def write(prefix: str, variables: Mapping[str, Saved], session: Session, more: Mapping[str, Stored]) -> None:
     """Save the values that `variables` have in `session`, each under its key, and `more` values."""
     with session.held() as store:
         tensors = {**collect(variables, store), **more}
         container.write(checkpoint_file(prefix), "checkpoint", {}, {_WEIGHTS: safetensors.write(tensors)})
 
 
-def restore(prefix: str, variables: Mapping[str, Saved], session: Session, reshape: bool = False) -> None:
+def restore(prefix: str, variables: Mapping[str, Saved], session: Session, reshape: bool) -> None:
     """Set `variables` in `session`, all of them or none, from the values under their keys.
 
     NotFoundError for a key that the checkpoint lacks, InvalidArgumentError for a value of another dtype or

@@ -134,9 +134,9 @@ def write(
     path: str | os.PathLike[str],
     signatures: Mapping[str, BoundFunction],
     session: Session | None,
-    resume: bool = False,
-    kernels: Sequence[str] = (),
-    shapes: InputShapes | Sequence[InputShapes] = (),
+    resume: bool,
+    kernels: Sequence[str],
+    shapes: InputShapes | Sequence[InputShapes],
 ) -> None:
     """Save what `signatures` name, with the values of variables in `session`, and with machine code for the
     targets `kernels`, for inputs of these `shapes`; see `staticgraph.saved.saving.save`.

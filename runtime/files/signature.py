@@ -92,7 +92,7 @@ def operations_of(signatures: Iterable[BoundFunction]) -> list[Operation]:
     return whole(ancestors(roots))
 
 
-def bind(asked: Mapping[str, Signature], session: Any = None) -> dict[str, BoundFunction]:
+def bind(asked: Mapping[str, Signature], session: Any) -> dict[str, BoundFunction]:
     """The signatures in their graph. SaveError for one that is not possible."""
     graph = _graph(asked.values(), session)
     return {_name(name, "a signature"): _bound(graph, name, signature) for name, signature in asked.items()}

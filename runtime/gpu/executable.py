@@ -25,7 +25,7 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, HostCall
-from staticgraph.runtime.executable import Checks, Origins, changes, state_arguments
+from staticgraph.runtime.executable import Checks, Origins
 from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.cuda.driver import Driver
 from staticgraph.runtime.gpu.cuda.failure import with_line, with_plan
@@ -122,7 +122,7 @@ class GpuExecutable:
         arrays = self._fetched(slot, recyclers)
         step, others = self.prepared.step, [view.copy() for view in slot.made.views[len(arrays) :]]
         writes = [op for r, op in enumerate(step.writes, step.fetches) if r not in self._homes]
-        return arrays, changes(step, writes, others)
+        return arrays, PendingWrites.of(step, writes, others)
 
     def replay(
         self, feeds: Sequence[np.ndarray], store: DeviceStore, recyclers: Sequence[BufferPool]
@@ -340,7 +340,7 @@ class GpuExecutable:
         """Raise the error that says which check of the step failed."""
         assert self.checks is not None
         types = self.prepared.program.arguments[self._fed :]
-        self.checks.fail([*feeds, *state_arguments(self.prepared.step, types, store)])
+        self.checks.fail([*feeds, *store.arguments(self.prepared.step, types)])
 
     # Where results go
 

@@ -63,7 +63,8 @@ class SegmentedRun:
         self._pads = compiler.backend.pads and not compiler.settings.check_nan
         self._text = frozenset(t.op for t in whole.feeds if t.dtype is string)
         self._forced: set[Operation] = set()
-        self._early: dict[_Stage, list[Tensor]] = {}  # what must be computed before a stage
+        # What must be computed before a stage, in as many stages as it took to find that out.
+        self._early: dict[_Stage, list[tuple[Tensor, ...]]] = {}
         self._failed: HostRunState | None = None  # the last run that did, if failures are kept
         self._fast_paths: dict[ProgramCache, FastPath] = {}
         self._caches: dict[tuple[_Stage, tuple[Tensor, ...]], ProgramCache] = {}
@@ -198,9 +199,19 @@ class SegmentedRun:
     def _give(self, op: Operation, turn: HostRunState) -> None:
         """Compute what a leading op takes, and at once what the others take that need not wait."""
         if turn.lacks(op):
+            self._call_computed(turn)
             ready = [o for o in self._stages.leading if turn.lacks(o) and self._before[o] <= turn.called]
             writes = dict.fromkeys(w for o in ready for w in self._writes[o] if w not in turn.done)
             self._compute(_Stage((), (*writes,), self._calls(turn, ready, final=False)), turn)
+
+    def _call_computed(self, turn: HostRunState) -> None:
+        """Call pure leading ops ahead of their turn, if no stage need come before: then the next one serves
+        all that takes their results.
+        """
+        for op in self._stages.leading:
+            pure = op.definition.effect is Effect.PURE and not regions_of(op)
+            if pure and op not in turn.called and self._before[op] <= turn.called and not turn.lacks(op):
+                turn.call(op)
 
     def _compute(self, stage: _Stage, turn: HostRunState) -> dict[Tensor, np.ndarray]:
         """Run a stage: the values of its tensors."""
@@ -221,14 +232,15 @@ class SegmentedRun:
         """
         early = self._early.setdefault(stage, [])
         while True:
-            if unknown := tuple(t for t in early if t not in turn.values):
-                turn.values |= self._compute(self._earlier(unknown, turn), turn)  # those of variables too
+            for tensors in early:
+                if unknown := tuple(t for t in tensors if t not in turn.values):
+                    turn.values |= self._compute(self._earlier(unknown, turn), turn)  # those of variables too
             programs = self._programs(stage, turn)
             given = [turn.values[t] for t in programs.feeds]
             program = programs.ready(given) if runs else programs.program(given)
             match program:
                 case NeedsStage(tensors):
-                    early += tensors
+                    early.append(tensors)
                     self._fast_paths.pop(self._caches.pop((stage, tuple(turn.values))), None)
                 case NeedsHost(op):
                     self._force(op, turn)
@@ -260,6 +272,6 @@ class SegmentedRun:
             whole = self._whole
             fetches = Fetches(whole.graph, [*stage.tensors, *stage.targets])
             found = ProgramCache(whole.graph, fetches, feeds, whole.compiler, whole.store, stage.calls)
-            found.know([t for t in self._early[stage] if t in feeds])
+            found.know([t for tensors in self._early[stage] for t in tensors if t in feeds])
             self._caches[stage, known] = found
         return found

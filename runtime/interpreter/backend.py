@@ -18,7 +18,7 @@ from staticgraph.compiler.lower.memory_use import MemoryUse, memory_use
 from staticgraph.compiler.lower.program import Constants, Program
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.backend import Programs
-from staticgraph.runtime.executable import Checks, Executable, Origins, changes, state_arguments
+from staticgraph.runtime.executable import Checks, Executable, Origins
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.interpreter.interpreter import Interpreter
 from staticgraph.runtime.state.memory import BufferPool, empty, from_storage, to_storage
@@ -69,13 +69,13 @@ class InterpretedStep:
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool] = ()
     ) -> tuple[list[np.ndarray], PendingWrites]:
         step, layout = self.prepared.step, self.prepared.program
-        arguments = [*feeds, *state_arguments(step, layout.arguments[len(feeds) :], store)]
+        arguments = [*feeds, *store.arguments(step, layout.arguments[len(feeds) :])]
         given = [from_storage(a, p.dtype) for a, p in zip(arguments, step.function.params, strict=True)]
         made = self._execute(step, self._fetches, given)
         if step.checked and self.checks is not None and not made[-1]:
             self.checks.fail(arguments)
         results = [_stored(array, type) for array, type in zip(made, layout.results, strict=True)]
-        return results[: step.fetches], changes(step, step.writes, results[step.fetches :])
+        return results[: step.fetches], PendingWrites.of(step, step.writes, results[step.fetches :])
 
 
 class InterpreterBackend:

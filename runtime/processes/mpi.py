@@ -311,7 +311,7 @@ def _pause() -> None:
         time.sleep(0)
 
 
-def connect(timeout: float, count: int, group: tuple[int, int] = (0, 0)) -> MpiWorld | None:
+def connect(timeout: float, count: int, group: tuple[int, int]) -> MpiWorld | None:
     """Enter the world of the processes that were started together, and return it; None if there is one.
 
     Args:

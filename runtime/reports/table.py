@@ -34,7 +34,7 @@ _LEAST = 8  # signs of a text that is cut short
 def table(
     head: Sequence[str],
     rows: Iterable[Sequence[str]],
-    left: Iterable[int] = (),
+    left: Iterable[int],
     width: int | None = None,
     spare: Iterable[int] = (),
 ) -> str:

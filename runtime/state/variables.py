@@ -10,9 +10,10 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +32,9 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.forks import in_child, reclaim
 from staticgraph.runtime.state.memory import address_of, empty, from_storage, to_storage
 from staticgraph.runtime.state.resources import MOMENT, Resources, closed_meanwhile, remaining
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.capture.step import Step
 
 
 class _Places:
@@ -163,6 +167,17 @@ class VariableStore:
         """The present value as compiled code holds it. KeyError if there is none."""
         return self._places[variable].front
 
+    def arguments(self, step: Step, types: Sequence[TensorType]) -> list[np.ndarray]:
+        """Return the arguments of a step after its feeds: values of variables, then counters of random ops.
+
+        Args:
+            step: The step.
+            types: Their types. A variable without a value gets memory of its type, which is not read.
+        """
+        read = zip(step.reads, types, strict=False)
+        values = [self.stored(op) if op in self else empty(type) for op, type in read]
+        return [*values, *map(self.random_state, step.counters)]
+
     def cell(self, variable: Operation) -> ctypes.Array:
         """The words with the addresses of the value and, after `next_buffer`, of memory for the next.
 
@@ -260,6 +275,21 @@ class PendingWrites:
     values: dict[Operation, np.ndarray] = field(default_factory=dict)
     advances: dict[Operation, int] = field(default_factory=dict)
     states: dict[Operation, np.ndarray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, step: Step, writes: Sequence[Operation], new: Sequence[np.ndarray]) -> PendingWrites:
+        """Return the pending writes of a step: values of variables, and states or advances of random ops.
+
+        Args:
+            step: The step that ran.
+            writes: The variables to write.
+            new: The values of these variables, followed by the states of random ops.
+        """
+        return cls(
+            dict(zip(writes, new, strict=False)),
+            dict(zip(step.counters, step.advances, strict=True)),
+            dict(zip(step.draws, new[len(writes) :], strict=False)),
+        )
 
     def __bool__(self) -> bool:
         return bool(self.values or self.advances or self.states)

@@ -37,13 +37,14 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
 def _leaves(structure: Any) -> Iterator[Any]:
     if is_nested(structure):
-        for part in _parts(structure):
+        for part in parts_of(structure):
             yield from _leaves(part)
     else:
         yield structure
 
 
-def _parts(structure: Any) -> list[Any]:
+def parts_of(structure: Any) -> list[Any]:
+    """Return the parts of a structure, those of a mapping by sorted keys."""
     if isinstance(structure, Mapping):
         return [structure[key] for key in sorted(structure)]
     return list(structure)
@@ -68,7 +69,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool
 def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
     if not is_nested(structure):
         return next(leaves)
-    return like(structure, [_pack(part, leaves) for part in _parts(structure)])
+    return like(structure, [_pack(part, leaves) for part in parts_of(structure)])
 
 
 def like(structure: Any, parts: list[Any]) -> Any:
@@ -119,17 +120,18 @@ def _compare(first: Any, second: Any, check_types: bool) -> None:
         raise ValueError(f"{shown(inner)} is a structure, and {shown(leaf)} is none")
     if not is_nested(first):
         return
-    if check_types and not _same_kind(first, second):
+    if check_types and not same_kind(first, second):
         raise TypeError(f"{type(first).__name__} and {type(second).__name__}")
     if isinstance(first, Mapping) and isinstance(second, Mapping) and set(first) != set(second):
         raise ValueError(f"keys {sorted(first)} and {sorted(second)}")
     if len(first) != len(second):
         raise ValueError(f"one has {len(first)} parts, the other {len(second)}")
-    for one, other in zip(_parts(first), _parts(second), strict=True):
+    for one, other in zip(parts_of(first), parts_of(second), strict=True):
         _compare(one, other, check_types)
 
 
-def _same_kind(first: Any, second: Any) -> bool:
+def same_kind(first: Any, second: Any) -> bool:
+    """Return True for two containers of one kind: mappings, named tuples with the same fields, one type."""
     if isinstance(first, Mapping):
         return isinstance(second, Mapping)
     fields = getattr(first, "_fields", None)

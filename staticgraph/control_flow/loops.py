@@ -270,7 +270,7 @@ def _flat_shapes(loop_vars: Any, invariants: Any) -> list[Any]:
 
     def walk(value: Any, shape: Any) -> list[Any]:
         if nest.is_nested(value) and nest.is_nested(shape) and len(value) == len(shape):
-            values, shapes = nest._parts(value), nest._parts(shape)
+            values, shapes = nest.parts_of(value), nest.parts_of(shape)
             return [found for v, s in zip(values, shapes, strict=True) for found in walk(v, s)]
         if nest.is_nested(value):
             raise misuse(

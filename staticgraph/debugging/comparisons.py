@@ -18,6 +18,7 @@ from staticgraph.building.sizes import get_static_value
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16
 from staticgraph.compiler.graph.recording.op_count import count_more
+from staticgraph.compiler.graph.static_value import is_told
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.control_flow.assertions import Assert, check
 from staticgraph.mathematics.reductions import reduce_all
@@ -69,7 +70,7 @@ def _compare(
             y = convert_to_tensor(y, name="y")
             other, shown = "y", _shown(x=x, y=y)
         made = reduce_all(holds(x, y))
-        values = get_static_value(x), get_static_value(y)
+        values = [get_static_value(each) if is_told(each) else None for each in (x, y)]
         assert holds.reference is not None
         known = None if any(v is None for v in values) else holds.reference(*values)
         if data is None:

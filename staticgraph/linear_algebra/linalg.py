@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.arrays.array_ops import concat, rank
 from staticgraph.arrays.creation import diag as tensor_diag
 from staticgraph.arrays.creation import diag_part as tensor_diag_part
 from staticgraph.arrays.creation import eye
@@ -14,6 +15,7 @@ from staticgraph.arrays.creation import matrix_band_part as band_part
 from staticgraph.arrays.creation import matrix_diag as diag
 from staticgraph.arrays.creation import matrix_diag_part as diag_part
 from staticgraph.arrays.creation import matrix_set_diag as set_diag
+from staticgraph.arrays.creation import range as range_of_numbers
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.operator_operands import answered_by_operators
@@ -105,12 +107,14 @@ def matrix_transpose(a: Any, name: str | None = "matrix_transpose", conjugate: b
     with name_scope(name, "matrix_transpose", [a]):
         a = convert_to_tensor(a, name="a")
         with checked("matrix_transpose"):
-            rank = a.shape.ndims
-            require(
-                rank is not None and rank >= 2, f"a has shape {a.shape}, a rank of at least 2 must be known"
-            )
-        *batch, rows, columns = range(rank or 0)
-        turned = ops.transpose(a, perm=(*batch, columns, rows))
+            ndims = a.shape.ndims
+            require(ndims is None or ndims >= 2, f"a has shape {a.shape}, and needs a rank of at least 2")
+        if ndims is None:  # known in a run
+            count = rank(a)
+            perm: Any = concat([range_of_numbers(count - 2), [count - 1, count - 2]], 0)
+        else:
+            perm = (*range(ndims - 2), ndims - 1, ndims - 2)
+        turned = ops.transpose(a, perm=perm)
         return ops.conj(turned) if conjugate and turned.dtype.is_complex else turned
 
 

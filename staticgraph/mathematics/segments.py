@@ -22,15 +22,74 @@ from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_max, reduce_prod
 
-segment_max = ops.segment_max
-segment_mean = ops.segment_mean
-segment_min = ops.segment_min
-segment_prod = ops.segment_prod
-segment_sum = ops.segment_sum
 unsorted_segment_max = ops.unsorted_segment_max
 unsorted_segment_min = ops.unsorted_segment_min
 unsorted_segment_prod = ops.unsorted_segment_prod
 unsorted_segment_sum = ops.unsorted_segment_sum
+
+
+def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The sum of the slices with equal `segment_ids`; 0 for an id left out.
+
+    Args:
+        data: A tensor of numbers, shape [n, ...].
+        segment_ids: The id of each slice, int32 or int64 of shape [n], in rising order. The last one decides
+            how many segments there are: one more than it says.
+        name: The name of the operation.
+
+    Returns:
+        A tensor of shape [segments, ...].
+
+    Raises:
+        InvalidArgumentError: A run finds an id that is negative, or less than the one before.
+
+    >>> import staticgraph as sg
+    >>> sg.Session().run(sg.segment_sum([2, 3, 4], [0, 0, 2]))
+    array([5, 0, 4], dtype=int32)
+    """
+    return ops.segment_sum(data, segment_ids, name=name)
+
+
+def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The product of the slices with equal `segment_ids`; 1 for an id left out. See `segment_sum`.
+
+    >>> import staticgraph as sg
+    >>> sg.Session().run(sg.segment_prod([2, 3, 4], [0, 0, 1]))
+    array([6, 4], dtype=int32)
+    """
+    return ops.segment_prod(data, segment_ids, name=name)
+
+
+def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The largest of the slices with equal `segment_ids`; 0 for an id left out. See `segment_sum`.
+
+    >>> import staticgraph as sg
+    >>> sg.Session().run(sg.segment_max([2, 3, 4], [0, 0, 1]))
+    array([3, 4], dtype=int32)
+    """
+    return ops.segment_max(data, segment_ids, name=name)
+
+
+def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The smallest of the slices with equal `segment_ids`; 0 for an id left out. See `segment_sum`.
+
+    >>> import staticgraph as sg
+    >>> sg.Session().run(sg.segment_min([2, 3, 4], [0, 0, 1]))
+    array([2, 4], dtype=int32)
+    """
+    return ops.segment_min(data, segment_ids, name=name)
+
+
+def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The mean of the slices with equal `segment_ids`; 0 for an id left out. See `segment_sum`.
+
+    That of integers is rounded towards zero.
+
+    >>> import staticgraph as sg
+    >>> sg.Session().run(sg.segment_mean([2.0, 3.0, 4.0], [0, 0, 1]))
+    array([2.5, 4. ], dtype=float32)
+    """
+    return ops.segment_mean(data, segment_ids, name=name)
 
 
 def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:

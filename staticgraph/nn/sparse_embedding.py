@@ -47,15 +47,23 @@ def embedding_lookup_sparse(
     >>> sg.nn.embedding_lookup_sparse(sg.ones([10, 8]), ids, None, combiner="sum").shape.as_list()
     [2, 8]
     """
+    return _combined(params, sp_ids, sp_weights, partition_strategy, name, combiner, max_norm, None)
+
+
+def _combined(
+    params: Any, sp_ids: Any, sp_weights: Any, partition_strategy: str, name: str | None,
+    combiner: str | None, max_norm: float | None, count: Tensor | None,
+) -> Tensor:  # fmt: skip
+    """`embedding_lookup_sparse`. `count`: how many rows `sp_ids` has, if each has a number, else None."""
     combiner = combiner or "mean"
     ids = as_sparse(sp_ids)
     weights = None if sp_weights is None else as_sparse(sp_weights).values
     graph = get_default_graph()
-    count = 10 if weights is None else _WEIGHTED.get(combiner, 0)
+    made = 10 if weights is None else _WEIGHTED.get(combiner, 0)
     with (
         name_scope(name, "embedding_lookup_sparse", [ids]),
         checked("embedding_lookup_sparse"),
-        counted_as(graph, count if max_norm is None else count + _CLIPPING),
+        counted_as(graph, made if max_norm is None else made + _CLIPPING),
     ):
         require(combiner in _COMBINERS, f"combiner {combiner!r} is not one of {', '.join(_COMBINERS)}")
         rows = ids.indices[:, 0]
@@ -63,11 +71,11 @@ def embedding_lookup_sparse(
         weights = ops.ones_like(ids.values) if weights is None else weights
         weights = ops.cast(weights, dtype=found.dtype)
         each = ops.reshape(weights, shape=(-1, *(1 for _ in (found.type.shape or ())[1:])))
-        total = ops.segment_sum(found * each, rows)
+        total = ops.segment_sum(found * each, rows, num_segments=count)
         if combiner == "sum":
             return total
         power = each if combiner == "mean" else each * each
-        size = ops.segment_sum(power, rows)
+        size = ops.segment_sum(power, rows, num_segments=count)
         return total / (size if combiner == "mean" else ops.sqrt(size))
 
 
@@ -102,9 +110,8 @@ def safe_embedding_lookup_sparse(
             weights, _ = fill_empty_rows(weights, 1.0)
         given = embedding_weights
         tables = list(given) if isinstance(given, list | tuple) else parts_of(given)
-        made = embedding_lookup_sparse(
-            tables, ids, weights, partition_strategy, combiner=combiner, max_norm=max_norm
-        )
+        rows = ids.dense_shape[0]
+        made = _combined(tables, ids, weights, partition_strategy, None, combiner, max_norm, rows)
         if default_id is None:
             made = ops.select(ops.expand_dims(empty, axis=1), ops.zeros_like(made), made)
         sizes = ops.concat([lead, ops.shape_of(made, out_type=int64)[1:]], axis=0)

@@ -302,12 +302,14 @@ def split(
 
 @counts_as(8)
 def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
-    """The elements for which the vector `to_retain` is True; a run compiles anew for another vector."""
+    """The elements for which the vector `to_retain` is True."""
     x = as_sparse(sp_input)
     wanted = convert_to_tensor(to_retain, dtype=bool_)
     if wanted.shape.ndims is None:
         wanted = ops.reshape(wanted, np.array([-1], np.int32))  # such as noise of a size that is fed
-    return SparseTensor(boolean_mask(x.indices, wanted), boolean_mask(x.values, wanted), x.dense_shape)
+    kept = ops.reshape(where(wanted), shape=(-1,))
+    indices, values = (ops.gather(part, kept, axis=0) for part in (x.indices, x.values))
+    return SparseTensor(indices, values, x.dense_shape)
 
 
 @counts_as(11, "new_shape")

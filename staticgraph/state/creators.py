@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from staticgraph.building.framework import get_default_graph
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.support.lazy_names import extension
 from staticgraph.state.variables import CREATORS, Variable
@@ -36,6 +37,9 @@ def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
             returns the variable, which `next_creator(**arguments)` makes: that is the function of the scope
             around, and at last what makes a variable.
 
+    Raises:
+        TypeError: If `variable_creator` cannot be called.
+
     >>> import staticgraph as sg
     >>> def frozen(next_creator, **arguments):
     ...     return next_creator(**{**arguments, "trainable": False})
@@ -44,6 +48,8 @@ def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
     >>> v.trainable, sg.trainable_variables()
     (False, [])
     """
+    if not callable(variable_creator):
+        raise misuse(TypeError, f"variable_creator is {shown(variable_creator)}, and must be a function")
     graph = get_default_graph()
     with _creators(graph, (*graph.attached.get(CREATORS, ()), variable_creator)):
         yield

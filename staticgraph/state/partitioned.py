@@ -186,17 +186,8 @@ def find_or_make_parts(
         wanted, dtype = wanted.merge_with(value.shape), value.dtype
     dtype = as_dtype(dtype)
     partitions = None if partitioner is None else _partitions(name, partitioner, wanted, dtype)
-    found = partitioned.get(name)
-    if found is not None:
-        if reuse is not True and reuse is not AUTO_REUSE:
-            hint = "to share it, open its variable_scope with reuse=True or reuse=sg.AUTO_REUSE"
-            raise misuse(DuplicateNameError, f"there already is a partitioned variable {name}", hint)
-        told = (f"shape {wanted}" if not wanted.is_compatible_with(found.shape) else "") or (
-            f"dtype {dtype}" if dtype is not found.dtype else ""
-        )
-        if told or partitions not in (None, found._get_partitions()):
-            told = told or f"partitions {partitions}"
-            raise misuse(ValueError, f"{found!r} of dtype {found.dtype} is there, and {told} is asked for")
+    if (found := partitioned.get(name)) is not None:
+        _check_reuse(found, wanted, dtype, partitions, reuse)
         return found
     if reuse is True or partitions is None:
         text = f"there is no partitioned variable {name} to reuse that get_variable made"
@@ -223,6 +214,21 @@ def find_or_make_parts(
         parts.append(part)
     partitioned[name] = PartitionedVariable(name, wanted, dtype, parts, partitions)
     return partitioned[name]
+
+
+def _check_reuse(
+    found: PartitionedVariable, shape: TensorShape, dtype: DType, partitions: Any, reuse: Any
+) -> None:
+    """Raise an error if a variable may not be shared, or is not as it is asked for."""
+    if reuse is not True and reuse is not AUTO_REUSE:
+        hint = "to share it, open its variable_scope with reuse=True or reuse=sg.AUTO_REUSE"
+        raise misuse(DuplicateNameError, f"there already is a partitioned variable {found.name}", hint)
+    told = (f"shape {shape}" if not shape.is_compatible_with(found.shape) else "") or (
+        f"dtype {dtype}" if dtype is not found.dtype else ""
+    )
+    if told or partitions not in (None, found._get_partitions()):
+        told = told or f"partitions {partitions}"
+        raise misuse(ValueError, f"{found!r} of dtype {found.dtype} is there, and {told} is asked for")
 
 
 def _slices(sizes: Sequence[int], axis: int, count: int) -> Iterator[tuple[list[int], list[int]]]:

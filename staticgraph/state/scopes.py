@@ -32,7 +32,6 @@ class _Store:
         self.inside: dict[str, set[str]] = {}  # the names of those directly inside a scope
 
     def unique(self, name: str) -> str:
-        """`name`, with a number where the open scope has a scope of that name already."""
         prefix = f"{self.scope.name}/" if self.scope.name else ""
         candidate, number = name, 0
         while self.opened.get(prefix + candidate, 0):
@@ -65,6 +64,11 @@ class _Store:
             self.opened, self.inside = opened, inside
 
         return restore
+
+
+def unique_scope_name(name: str) -> str:
+    """Return `name`, with a number where the open scope has a scope of that name already."""
+    return _store().unique(name)
 
 
 def _store(graph: Graph | None = None) -> _Store:
@@ -191,6 +195,8 @@ class VariableScope:
         options.setdefault("reuse", None)
         if options["reuse"] is None:
             options["reuse"] = self.reuse
+        if options.get("trainable") is None:
+            options["trainable"] = options.get("synchronization") is not VariableSynchronization.ON_READ
         getter = options.pop("custom_getter", None) or self.custom_getter
         full_name = f"{self.name}/{name}" if self.name else name
         given = options["initializer"]
@@ -417,7 +423,7 @@ class variable_scope:
     def _inner(self, outer: VariableScope, target: str | VariableScope, prefix: str) -> VariableScope:
         changes = {key: value for key, value in self._changes.items() if value is not None}
         if isinstance(target, VariableScope):
-            base, name, reuse = target, target.name, target.reuse if self._reuse is None else self._reuse
+            base, name, reuse = target, target.name, self._reuse or target.reuse
         else:
             base, name, reuse = (
                 outer,

@@ -59,7 +59,7 @@ def find_or_make(
     wanted = TensorShape(as_shape(shape))
     found = known.get(name)
     if found is not None:
-        if reuse is False or reuse is None:
+        if reuse is False:
             hint = "to share it, open its variable_scope with reuse=True or reuse=sg.AUTO_REUSE"
             if NAMES_OF_FILES:  # a notebook
                 hint = f"if the cell ran before, sg.reset_default_graph() begins with an empty graph; {hint}"
@@ -88,7 +88,7 @@ def find_or_make(
             aggregation=aggregation,
         )
     known[name] = variable
-    if regularizer is not None and regularizer is not no_regularizer:
+    if regularizer and regularizer is not no_regularizer:
         with name_scope(f"{name}/Regularizer/"):
             loss = function_of(regularizer, "regularizer")(variable)
         if loss is not None:

@@ -8,7 +8,8 @@ from typing import Any
 
 from staticgraph.building.framework import GraphKeys, get_collection
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.state.scopes import VariableScope, variable_scope
+from staticgraph.state.pure_scope import PureVariableScope
+from staticgraph.state.scopes import VariableScope, unique_scope_name, variable_scope
 
 
 class Template:
@@ -25,11 +26,12 @@ class Template:
 
     def open_scope(self) -> None:
         """Take the name of the scope now, not at the first call."""
-        with self._opened(auxiliary_name_scope=False) as scope:
+        name = self._unique_name or unique_scope_name(self._name)
+        with PureVariableScope(name, custom_getter=self._custom_getter) as scope:
             self._scope = scope
 
-    def _opened(self, **options: Any) -> variable_scope:
-        return variable_scope(self._unique_name, self._name, custom_getter=self._custom_getter, **options)
+    def _opened(self) -> variable_scope:
+        return variable_scope(self._unique_name, self._name, custom_getter=self._custom_getter)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         again = variable_scope(self._scope, reuse=self._called) if self._scope else self._opened()

@@ -102,7 +102,7 @@ class TestNumerics:
         x = sg.placeholder(dtype, [2])
         y = sg.check_numerics(x, "here")
         assert session.run(y, {x: [1, 2]}).shape == (2,)
-        for value, what in (([1, np.nan], "NaN"), ([np.inf, 1], "Inf"), ([-np.inf, np.nan], "NaN")):
+        for value, what in (([1, np.nan], "NaN"), ([np.inf, 1], "Inf"), ([-np.inf, np.nan], "Inf and NaN")):
             with pytest.raises(Invalid, match=f"here : Tensor had {what} values"):
                 session.run(y, {x: value})
 

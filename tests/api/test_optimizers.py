@@ -249,6 +249,20 @@ class TestStatistics:
             step = T.GradientDescentOptimizer(0.1).minimize(loss)
         assert not [op for op in step.control_inputs if op.name.endswith("AssignMovingAvg_1")]
 
+    def test_not_those_inside_of_a_loop(self):
+        w, seen = sg.Variable(2.0), sg.Variable(0.0, trainable=False)
+
+        def body(i, x):
+            sg.add_to_collection(sg.GraphKeys.UPDATE_OPS, seen.assign(x).op)
+            return i + 1, x * w
+
+        loss = sg.while_loop(lambda i, x: i < 3, body, [0, sg.constant(1.0)])[1]
+        step = T.GradientDescentOptimizer(0.1).minimize(loss)
+        with sg.Session() as sess:
+            sess.run(sg.global_variables_initializer())
+            sess.run(step)
+            assert sess.run(w) == pytest.approx(2.0 - 0.1 * 3 * 2.0**2)
+
 
 def test_variables_may_be_the_values_of_a_dictionary():
     weights = {"w": sg.Variable(2.0, name="w"), "b": sg.Variable(1.0, name="b")}

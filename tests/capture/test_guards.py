@@ -41,6 +41,15 @@ def test_comparisons_are_answered_by_the_sizes_at_hand():
         assert kept == (n == 5 and n < m < 2 * n), (n, m)
 
 
+def test_the_last_question_about_equal_symbols_is_not_put_off():
+    answers = Answers({"n0": 5, "n1": 5, "n2": 5}, puts_off=True)
+    with answering(answers):
+        assert N == M  # `n2` may be asked about, too
+        with pytest.raises(Undecided):  # all have one name: nothing that follows can tell more
+            assert symbol("n2") == M
+    assert answers.put_off is not None and len(answers.put_off) == 2
+
+
 def test_what_is_the_same_for_all_sizes_needs_no_guard():
     answers = Answers({"n0": 5})
     with answering(answers):

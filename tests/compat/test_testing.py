@@ -186,3 +186,20 @@ def test_a_suite_runs_with_an_empty_graph_for_each_test():
     result = unittest.TestResult()
     unittest.defaultTestLoader.loadTestsFromTestCase(Twice).run(result)
     assert (result.testsRun, result.failures, result.errors) == (2, [], [])
+
+
+def test_the_session_of_a_test_keeps_its_variables(case):
+    v = tf.Variable(1.0)
+    case.evaluate(tf.global_variables_initializer())
+    assert case.evaluate(v.assign_add(1.0)) == 2.0
+    with case.test_session() as sess, case.cached_session() as other:
+        assert sess is other and sess.run(v) == 2.0
+    with case.session() as fresh, pytest.raises(tf.errors.FailedPreconditionError):
+        fresh.run(v)
+    with case.test_session(graph=tf.Graph()) as fresh:
+        assert fresh is not sess
+    with pytest.raises(ValueError, match="another graph"), case.cached_session(graph=tf.Graph()):
+        pass
+    case.tearDown()
+    with case.cached_session() as fresh:
+        assert fresh is not sess

@@ -24,7 +24,7 @@ from tests.fuzz.open_steps import SIZES, Steps
 from tests.interpreted import compiling, interpreting
 
 RUNS = 10
-TOLD = "guard", "depends on", "floordiv"  # the last one has the ids of `segment_sum`, a program for each
+TOLD = "guard", "depends on"
 pytestmark = pytest.mark.takes_long
 
 

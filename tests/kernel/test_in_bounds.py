@@ -131,6 +131,16 @@ def test_clamped(body: Stmt):
     assert "minimum(maximum(" in "".join(map(statement_text, made))
 
 
+@pytest.mark.parametrize("step", [1, -1, 7, -7])
+@pytest.mark.parametrize("condition", [one > 0.0, other < 9], ids=["data", "another counter"])
+def test_a_counter_without_end_leaves_a_large_buffer_on_either_side(step: int, condition: Expr):
+    """However many of its iterations are followed: the range that they have is widened until it holds."""
+    wide = {"out": Buffer(float32, (1000,), written=True)}
+    round = While(condition, (store(at), Update(at, at + step)))
+    [*_, made] = in_bounds((Let(other, Const(0, int64)), Let(at, Const(500, int64)), round), wide)
+    assert "out[minimum(maximum(at, 0), 999)]" in statement_text(made)
+
+
 def test_a_buffer_without_elements_has_none_to_read_instead():
     """There is no memory at its position 0, either."""
 

@@ -75,6 +75,17 @@ CASES: dict[str, Case] = {
         for corners, halves in ((False, False), (True, False), (False, True))
         if not (halves and method == "area")
     },
+    **{
+        f"resize_{method} to one row with corners": (
+            lambda x, w, method=method: RESIZED[method](x, [1, 2], align_corners=True),
+            [1, "n+1", "n+1", 2], 1,
+        )
+        for method in RESIZED
+    },
+    "resize_area to half the size with corners": (
+        lambda x, w: sg.image.resize_area(x, (sg.shape(x)[1:3] + 1) // 2, align_corners=True),
+        [1, "n+1", "n+1", 2], 1,
+    ),
     "resize to another size": (
         lambda x, w: sg.image.resize_bilinear(x, 2 * sg.shape(x)[1:3], align_corners=True),
         [1, "n+1", "n+1", 2], 1,

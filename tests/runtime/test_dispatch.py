@@ -130,6 +130,7 @@ def test_single_values(dtype: str, values: list, sess, way):
         ("int32", 2**31, "outside of what int32 can hold"),
         ("int32", 2**63, "outside of what int32 can hold"),
         ("int64", 2**63, "outside of what int64 can hold"),
+        ("int64", -(2**63) - 1, "outside of what int64 can hold"),
         ("int32", 1.5, "is float64"),
         ("int32", np.float64(1.5), "is float64"),
         ("bool", 2, "is int64"),
@@ -148,6 +149,17 @@ def test_refused_after_many_runs_too(dtype: str, value: object, message: str, se
         sess.run(y, {x: value})
     assert caught.value.op is x.op
     assert "test_dispatch.py" in str(caught.value)
+
+
+def test_a_value_that_decides_the_program_is_compared_in_each_run(sess, way):
+    """Also if another feed has the bytes of the value that the last program is good for."""
+    order, x = sg.placeholder(sg.int32, [2]), sg.placeholder(sg.int32, [2, 2])
+    y = sg.transpose(x, order)
+    data, same, other = np.int32([[0, 1], [2, 3]]), np.int32([0, 1]), np.int32([1, 0])
+    for chosen in (same, other, other, same, same, other):
+        for _ in range(RUNS):
+            made = sess.run(y, {order: chosen, x: data})
+            np.testing.assert_array_equal(made, data.transpose(chosen))
 
 
 def test_strings_stay_in_python(sess, way):

@@ -120,6 +120,13 @@ def test_an_integer_of_many_digits_is_fed_to_a_float(sess):
     assert sess.run(p, {p: 2**70}) == 2.0**70
 
 
+@pytest.mark.parametrize("value", [-(2**63) - 1, [0, -(2**63) - 1], [2**64, 1]])
+def test_an_integer_of_more_than_64_bits_is_not_rounded_to_one_that_fits(value, sess):
+    p = sg.placeholder(sg.int64)
+    with pytest.raises(FeedError, match="outside of what int64 can hold"):
+        sess.run(p, {p: value})
+
+
 def test_arrays_among_objects_are_told(sess):
     column = np.empty(2, object)
     column[:] = [np.ones(3), np.zeros(3)]

@@ -209,16 +209,18 @@ def _unsorted_segment_sum(data: Node, ids: Node, num_segments: Any) -> Node:
 
 
 @meaning("segment_sum")
-def _segment_sum(data: Node, segment_ids: Any) -> Node:
-    ids = np.asarray(segment_ids)
-    return _unsorted_segment_sum(data, leaf(ids), int(ids[-1]) + 1 if ids.size else 0)
+def _segment_sum(data: Node, segment_ids: Node, num_segments: Any = None) -> Node:
+    ids = segment_ids.value
+    last = int(ids[-1]) + 1 if ids.size else 0
+    return _unsorted_segment_sum(data, segment_ids, last if num_segments is None else num_segments)
 
 
 @meaning("segment_mean")
-def _segment_mean(data: Node, segment_ids: Any) -> Node:
-    counts = np.maximum(np.bincount(np.asarray(segment_ids)), 1)
+def _segment_mean(data: Node, segment_ids: Node, num_segments: Any = None) -> Node:
+    total = _segment_sum(data, segment_ids, num_segments)
+    counts = np.maximum(np.bincount(segment_ids.value, minlength=total.shape[0]), 1)
     shape = (-1,) + (1,) * (len(data.shape) - 1)
-    return _segment_sum(data, segment_ids) / leaf(counts.reshape(shape), data)
+    return total / leaf(counts.reshape(shape), data)
 
 
 def _unsorted_extreme(find: Any, empty: Any) -> Any:

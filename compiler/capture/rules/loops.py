@@ -57,15 +57,17 @@ def _looped(walk: Walk, op: Operation) -> tuple[Value, ...] | Stop:
         return made
     state.set(before)
     made = _unrolled(walk, op, given, inner)
-    if _asks_inside(made, (op.attrs["body"],)) and not walk.wanted.overridden.isdisjoint(op.outputs):
+    asked = _asks_inside(made, (op.attrs["body"],))
+    # A stage can find the greatest trip count of an inner loop. All else may differ between the iterations.
+    if asked and not (all(map(is_rounds, asked)) and walk.wanted.overridden.isdisjoint(op.outputs)):
         return left_to_python(walk, op)
     return made
 
 
-def _asks_inside(made: tuple[Value, ...] | Stop, regions: Sequence[Region]) -> bool:
-    """Return True if an earlier stage would have to compute a tensor that each iteration makes anew."""
+def _asks_inside(made: tuple[Value, ...] | Stop, regions: Sequence[Region]) -> list[Tensor]:
+    """Return the tensors that each iteration makes anew, and that an earlier stage would have to compute."""
     tensors = made.tensors if isinstance(made, NeedsStage) else ()
-    return any(around(t, region) is not None for t in tensors for region in regions)
+    return [t for t in tensors if any(around(t, region) is not None for region in regions)]
 
 
 def _unrolled(

@@ -52,6 +52,20 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
     return NeedsStage((tensor,), of_sizes=not params)
 
 
+def _counted(walk: Walk, op: Operation, given: Value) -> AnySize | Needs:
+    """Return the size that the last input of an operation decides, as far as that is known."""
+    from staticgraph.compiler.capture.counted import count_of  # few graphs need it
+
+    tensor = count_of(op)
+    count = walk.feeds.params.get(tensor)
+    if count is None:
+        count = tensor.op.definition(given)
+    value = walk.feeds.known(count)
+    if value.known is not None:
+        return plain(value.known)
+    return (NeedsFeeds if tensor in walk.feeds.params else NeedsStage)((tensor,))
+
+
 def _answer(value: Value) -> np.ndarray | None:
     """Return a truth value or a size, such as `where(n > 2, n, 2)`, as open sizes of the run at hand tell it.
 
@@ -173,6 +187,11 @@ def applied(walk: Walk, op: Operation, inputs: Sequence[Value]) -> Any:
     attrs = attributes(walk, op)
     if isinstance(attrs, Needs):
         return attrs
+    if definition.counted is not None and attrs["num_segments"] is None:
+        count = _counted(walk, op, inputs[-1])
+        if isinstance(count, Needs):
+            return count
+        attrs["num_segments"] = count
     if definition.effect is Effect.RANDOM:
         attrs |= {"seed": 0, "seed2": 0}  # they are in the state: equal shapes are then equal kernels
     made_of_others = definition.inline or (definition.kind is Kind.COMPOSITE and definition.grad is None)

@@ -135,7 +135,7 @@ def balanced(extent: int, largest: int) -> tuple[TileRun, ...]:
     return tuple([r for r in runs if r.count])
 
 
-def open_rows(largest: int, count: int, unit: int = 1) -> tuple[TileRun, ...]:
+def open_rows(largest: int, count: int, unit: int) -> tuple[TileRun, ...]:
     """The tiles of an unknown number of rows, a multiple of `unit`: `count` of the largest, or more or fewer.
 
     At most one of each smaller power of two does the rest, as far as there may be such a rest.
@@ -209,7 +209,7 @@ def piece_width(valid: int) -> int:
     return 1 << (valid - 1).bit_length()
 
 
-def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, times: int = 1) -> Tiling:
+def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, times: int) -> Tiling:
     """The tiling with the least estimated cycles, for registers
     of `lanes` elements, where there are `times` such results.
     """

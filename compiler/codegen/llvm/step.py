@@ -386,7 +386,7 @@ def _counts(writer: StepFunction, region: RegionSegment, work: str, found: Seque
     return counts
 
 
-def _phase(writer: StepFunction, parts: Sequence[PhaseWork], time: Size | None = None) -> str:
+def _phase(writer: StepFunction, parts: Sequence[PhaseWork], time: Size | None) -> str:
     """Write the function that does one chunk of a phase; its symbol. If `time` turns out to be little, there
     is one chunk, which does all.
     """

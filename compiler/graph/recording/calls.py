@@ -67,8 +67,17 @@ class RecordedCall:
                     return self._unknown(types)
                 attrs[param.name] = value
         given = {p.name: attrs[p.name] for p in self.op.params if p.name in attrs}
+        if self.op.counted is not None and given["num_segments"] is None:
+            given["num_segments"] = self._count()
         made = result_types(self.op, types, given)
         return made[:1] if self.op.effect is Effect.WRITE else made
+
+    def _count(self) -> int | None:
+        """The size that the last input decides; None if its values are not known."""
+        value, counting = static_value(self.inputs[-1]), OPS[self.op.counted or ""]
+        if value is None or counting.reference is None:
+            return None
+        return int(counting.reference(np.asarray(value, self.inputs[-1].dtype.numpy)))
 
     def _unknown(self, types: tuple[TensorType, ...]) -> tuple[TensorType, ...]:
         """An operand depends on what is fed: only the dtype is known."""

@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.recording.calls import RecordedCall
 from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Recorded:
 
 def restore(graph: Graph, recorded: Recorded) -> Operation:
     """Append the operation to `graph`. GraphError, in one sentence, where it does not fit."""
+    recorded = _with_operands_as_inputs(recorded)
     op, name = recorded.op, recorded.name
     if not restorable_name(name):
         raise GraphError(f"{name!r} is not a name for an operation")
@@ -67,6 +68,16 @@ def restore(graph: Graph, recorded: Recorded) -> Operation:
     graph.adopt(operation)
     _take_name(graph, name)
     return operation
+
+
+def _with_operands_as_inputs(recorded: Recorded) -> Recorded:
+    """Return the operation with operands that are inputs now, such as the ids of segments, as inputs."""
+    names = [p.name for p in recorded.op.params if p.role is Role.TENSOR and p.name in recorded.operands]
+    if not names:
+        return recorded
+    operands = {name: t for name, t in recorded.operands.items() if name not in names}
+    inputs = (*recorded.inputs, *(recorded.operands[name] for name in names))
+    return replace(recorded, inputs=inputs, operands=operands)
 
 
 def restorable_name(name: str) -> bool:

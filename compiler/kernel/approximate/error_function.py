@@ -47,7 +47,7 @@ _ERFCX = (  # (1 + 2*x) * exp(x**2) * erfc(x) in (x - 4)/(x + 4), from 0.47 to 2
 )
 
 
-def _near(w: Width, x: Expr) -> Expr:
+def _near(x: Expr) -> Expr:
     return instructions.fma(polynomial(x * x, _ERF), x, x)
 
 
@@ -55,7 +55,7 @@ def erf(w: Width, x: Expr) -> Expr:
     """A polynomial up to 1; 1 - erfc beyond."""
     size = instructions.abs(x)
     far = _far32(w, size) if w is SINGLE else 1.0 - _far_complement(w, at_most(size, 6.0))
-    return instructions.copysign(instructions.select(size < 1.0, _near(w, size), far), x)
+    return instructions.copysign(instructions.select(size < 1.0, _near(size), far), x)
 
 
 def _far32(w: Width, size: Expr) -> Expr:
@@ -87,5 +87,5 @@ def erfc(w: Width, x: Expr) -> Expr:
     """1 - erf(x), without loss where erf is close to 1."""
     far = _far_complement(w, at_most(instructions.abs(x), 28.0))
     far = instructions.select(x < 0.0, 2.0 - far, far)
-    result = instructions.select(instructions.abs(x) < 0.5, 1.0 - _near(w, x), far)
+    result = instructions.select(instructions.abs(x) < 0.5, 1.0 - _near(x), far)
     return instructions.select(is_nan(x), x, result)

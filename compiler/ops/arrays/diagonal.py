@@ -66,10 +66,9 @@ def diag_part(at: tuple[Expr, ...], input: View) -> Expr:
     return input[at + at]
 
 
-def _matrix(x: TensorType, what: str = "the input") -> None:
-    require(
-        x.rank is None or x.rank >= 2, f"{what} must have at least two axes, and is {shape_text(x.shape)}"
-    )
+def _matrix(x: TensorType) -> None:
+    axes = f"the input must have at least two axes, and is {shape_text(x.shape)}"
+    require(x.rank is None or x.rank >= 2, axes)
 
 
 def _shorter(shape: Sequence[int | None]) -> int | None:

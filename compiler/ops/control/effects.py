@@ -120,9 +120,9 @@ def print_line(*data: Any, shown: Shown, summarize: int = 3, stream: Any = "stde
 
 def _numerics(tensor: np.ndarray, message: str) -> np.ndarray:
     values = tensor.astype(np.float64) if tensor.dtype.kind == "V" else tensor
-    for found, what in ((np.isnan(values).any(), "NaN"), (np.isinf(values).any(), "Inf")):
-        if found:
-            raise InvalidArgumentError(f"{message} : Tensor had {what} values")
+    kinds = (("Inf", np.isinf(values).any()), ("NaN", np.isnan(values).any()))
+    if found := " and ".join(what for what, is_there in kinds if is_there):
+        raise InvalidArgumentError(f"{message} : Tensor had {found} values")
     return tensor
 
 

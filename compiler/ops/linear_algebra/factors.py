@@ -144,7 +144,7 @@ def cholesky(outs: tuple[Out, ...], input: View) -> Described | tuple[()]:
     )
 
 
-def _triangle(x: np.ndarray, lower: bool, unit: bool = False) -> np.ndarray:
+def _triangle(x: np.ndarray, lower: bool, unit: bool) -> np.ndarray:
     x = np.tril(x) if lower else np.triu(x)
     n = x.shape[-1]
     return np.where(np.eye(n, dtype=bool), np.ones((), x.dtype), x) if unit else x

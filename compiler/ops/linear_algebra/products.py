@@ -204,7 +204,7 @@ def _channel_axis(rank: int, data_format: str) -> int:
     return rank - 1 if data_format == "NHWC" else 1
 
 
-def _along_channels(bias: Any, rank: int, data_format: str) -> tuple[int, ...]:
+def _along_channels(rank: int, data_format: str) -> tuple[int, ...]:
     return tuple(-1 if d == _channel_axis(rank, data_format) else 1 for d in range(rank))
 
 
@@ -217,7 +217,7 @@ def _bias_grad(g: Any, y: Any, value: Any, bias: Any, data_format: str) -> tuple
 @composite(
     tf="BiasAdd", type=_bias_type, dtypes=NUMERIC, grad=_bias_grad, grad_takes=(),
     numpy=lambda value, bias, data_format: (
-        value + bias.reshape(_along_channels(bias, value.ndim, data_format))
+        value + bias.reshape(_along_channels(value.ndim, data_format))
     ),
     samples=[Sample(real(3, 4), real(4)), Sample(real(2, 3, 2, 5), real(5)),
              Sample(real(2, 3, 2, 5), real(3), data_format="NCHW")],

@@ -170,7 +170,7 @@ def max_unpool(
     windows = pool_windows(shape, ksize, strides, padding)
     steps, places, taps, covers = look_back(at, windows)
     chosen = scalar.eq(first[tuple(places)], scalar.cast(tap_number(taps, windows), int32))
-    return combined(steps, "add", when(both(covers, chosen), g[tuple(places)], 0))
+    return combined(steps, "add", when(both(covers, chosen), g[tuple(places)]))
 
 
 @windowed(
@@ -188,7 +188,7 @@ def max_pool_pick(
     by_axis = iter(taps)
     number = tap_number([next(by_axis) if w.size > 1 else 0 for w in windows], windows)
     chosen = both(inside, scalar.eq(first[at], scalar.cast(number, int32)))
-    return combined(taps, "add", when(chosen, x[tuple(places)], 0))
+    return combined(taps, "add", when(chosen, x[tuple(places)]))
 
 
 @windowed(
@@ -296,7 +296,7 @@ def _in_two(out: Out, x: View, g: View, windows: list[Window]) -> StagedForm:
     here = counters(out.shape)
     steps, places, taps, covers = look_back(here, windows)
     hit = both(covers, scalar.eq(chosen[tuple(places)], scalar.cast(tap_number(taps, windows), uint8)))
-    given = when(hit, g[tuple(places)], 0)
+    given = when(hit, g[tuple(places)])
     windows_back = product(*(range(step.extent) for step in steps))
     total = reduce(operator.add, (substitute(given, _numbers(steps, back)) for back in windows_back))
     collect = nested(here, (Store(out.buffer, here, total),), LoopKind.PARALLEL)

@@ -154,7 +154,7 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
         windows = pool_windows(value.shape, ksize, strides, padding)
         taps, places, inside = look_in(at, windows)
         wide = float32 if value.dtype.size == 2 else value.dtype  # the sum may be too large for 16 bits
-        total = combined(taps, "add", when(inside, scalar.cast(value[tuple(places)], wide), 0))
+        total = combined(taps, "add", when(inside, scalar.cast(value[tuple(places)], wide)))
         return scalar.cast(_divided(total, inside_count(at, windows)), value.dtype)
 
     @windowed(
@@ -175,7 +175,7 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
         steps, places, _, covers = look_back(at, windows)
         share = grad[tuple(places)]
         share = share * _reciprocal(inside_count(places, windows), share)
-        return combined(steps, "add", when(covers, share, 0))
+        return combined(steps, "add", when(covers, share))
 
     return pool, back
 

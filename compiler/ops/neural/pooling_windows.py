@@ -34,9 +34,9 @@ def both(a: Any, b: Any) -> Any:
     return b if a is TRUE else a if b is TRUE else a & b
 
 
-def when(condition: Any, value: Expr, otherwise: Any) -> Expr:
-    """`value` where `condition` holds, which may be TRUE."""
-    return value if condition is TRUE else scalar.select(condition, value, Const(otherwise, value.dtype))
+def when(condition: Any, value: Expr) -> Expr:
+    """`value` where `condition` holds, which may be TRUE, and else 0."""
+    return value if condition is TRUE else scalar.select(condition, value, Const(0, value.dtype))
 
 
 def _clamped(index: Any, length: int) -> Any:

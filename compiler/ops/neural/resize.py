@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.dtypes import ANY, REAL, DType, float32, float64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
-from staticgraph.compiler.graph.sizes import at_least, is_open, positive
+from staticgraph.compiler.graph.sizes import at_least, is_open, positive, same
 from staticgraph.compiler.ops.arrays.creation import positions
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
@@ -166,11 +166,18 @@ class _Operations:
     def __init__(self, x: Any, axis: ResizedAxis) -> None:
         self.axis, self._constant = axis, x.recorder.constant
         self.numbers = positions(x, axis.new, float32)
-        old, new = axis.old, axis.new
-        if axis.align_corners:  # of one new pixel, the step does not matter
-            old, new = at_least(old - 1, 0), positive(new - 1)
-        quotient = self._constant(old, float64) / self._constant(new, float64)
-        self.step = ops.cast(quotient, dtype=float32)
+        self.step = ops.cast(self._quotient(), dtype=float32)
+
+    def _quotient(self) -> Any:
+        """The step in float64. One new pixel has no corners to align: it covers all old ones."""
+        axis, constant = self.axis, self._constant
+        whole = constant(axis.old, float64) / constant(axis.new, float64)
+        if not axis.align_corners or same(axis.new, 1):
+            return whole
+        gaps = constant(at_least(axis.old - 1, 0), float64) / constant(positive(axis.new - 1), float64)
+        if not is_open((axis.new,)):
+            return gaps
+        return ops.select(ops.equal(constant(axis.new, float64), 1.0), whole, gaps)
 
     def times_step(self, numbers: Any) -> Any:
         product = ops.cast(numbers, dtype=float64) * ops.cast(self.step, dtype=float64)

@@ -1,15 +1,14 @@
 """Reductions over groups of slices: the segments that a tensor of ids puts them into.
 
-The `unsorted` ops take ids in any order and a number of segments; a slice with a negative id is dropped, and
-an id that is not below the number is an error, as in TensorFlow. The others take a sorted vector of ids,
-which decides the number of segments, so that it must be known when the graph is compiled.
+They take ids in any order and a number of segments; a slice with a negative id is dropped, and an id that is
+not below the number is an error, as in TensorFlow. `sorted_segments.py` has those whose ids decide how many
+segments there are.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,14 +18,12 @@ from staticgraph.compiler.graph.dtypes import (
     FLOATING,
     NUMERIC,
     REAL,
-    as_dtype,
     bfloat16,
     int32,
     int64,
-    sum_dtype,
 )
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import OpDef, ops
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
@@ -87,10 +84,10 @@ def _highest(dtype: np.dtype) -> Any:
     return np.iinfo(dtype).max if dtype.kind in "iu" else np.finfo(dtype).max
 
 
-_sums = rounded_once(_unsorted_numpy(np.add, lambda dtype: 0))
-_products = rounded_once(_unsorted_numpy(np.multiply, lambda dtype: 1))
-_largest = _unsorted_numpy(np.maximum, _lowest)
-_smallest = _unsorted_numpy(np.minimum, _highest)
+sums = rounded_once(_unsorted_numpy(np.add, lambda dtype: 0))
+products = rounded_once(_unsorted_numpy(np.multiply, lambda dtype: 1))
+largest = _unsorted_numpy(np.maximum, _lowest)
+smallest = _unsorted_numpy(np.minimum, _highest)
 
 _SAMPLES = [
     Sample(distinct(5, 2), indices(5, below=4), num_segments=5),
@@ -105,7 +102,7 @@ _FILLED = [
     Sample(distinct(0, 2), indices(0, below=1), num_segments=0),
 ]
 # The lowest bfloat16 is not the lowest number of the float32 that carries it through NumPy.
-_ORDERED = REAL - {bfloat16}
+ORDERED = REAL - {bfloat16}
 
 
 def _unsorted(name: str) -> dict[str, Any]:
@@ -124,7 +121,7 @@ def _unsorted(name: str) -> dict[str, Any]:
 
 @routine(
     tf="UnsortedSegmentSum",
-    numpy=_sums,
+    numpy=sums,
     # It is no formula for the graph: a `gather` there would refuse the negative ids, which are dropped here.
     grad=lambda g, y, data, segment_ids, num_segments: (ops.gather(g, segment_ids), None),
     dtypes={"T": NUMERIC, "I": INDEX},
@@ -163,7 +160,7 @@ def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 
 
 @routine(
-    tf="UnsortedSegmentProd", numpy=_products, grad=holomorphic(_product_grad),
+    tf="UnsortedSegmentProd", numpy=products, grad=holomorphic(_product_grad),
     dtypes={"T": NUMERIC, "I": INDEX}, samples=_SAMPLES, **_unsorted("unsorted_segment_prod"),
     totals_in_float32=True,
 )
@@ -188,7 +185,7 @@ def _extreme_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 
 
 @routine(
-    tf="UnsortedSegmentMax", numpy=_largest, grad=_extreme_grad, dtypes={"T": _ORDERED, "I": INDEX},
+    tf="UnsortedSegmentMax", numpy=largest, grad=_extreme_grad, dtypes={"T": ORDERED, "I": INDEX},
     samples=_FILLED, **_unsorted("unsorted_segment_max"),
 )
 def unsorted_segment_max(
@@ -203,7 +200,7 @@ def unsorted_segment_max(
 
 
 @routine(
-    tf="UnsortedSegmentMin", numpy=_smallest, grad=_extreme_grad, dtypes={"T": _ORDERED, "I": INDEX},
+    tf="UnsortedSegmentMin", numpy=smallest, grad=_extreme_grad, dtypes={"T": ORDERED, "I": INDEX},
     samples=_FILLED, **_unsorted("unsorted_segment_min"),
 )
 def unsorted_segment_min(
@@ -217,131 +214,6 @@ def unsorted_segment_min(
     return _unsorted_statements(outs[0], data, segment_ids, data.dtype.max, scalar.minimum)
 
 
-def _sorted_type(data: TensorType, segment_ids: Any) -> TensorType:
-    rest = None if data.shape is None else data.shape[1:]
-    if segment_ids is None or None in segment_ids:
-        return TensorType(data.dtype, None if rest is None else (None, *rest))
-    rising = all(a <= b for a, b in pairwise(segment_ids))
-    require(
-        rising and min(segment_ids, default=0) >= 0,
-        f"segment_ids must be sorted and not negative, and they are {list(segment_ids)}",
-        hint="unsorted_segment_sum and its like take ids in any order",
-    )
-    require(
-        data.shape is None or data.shape[:1] in ((None,), (len(segment_ids),)),
-        f"there are {len(segment_ids)} segment_ids for data of shape {list(data.shape or ())}",
-    )
-    return TensorType(data.dtype, None if rest is None else (_count(segment_ids), *rest))
-
-
-def _count(segment_ids: Any) -> int:
-    return max(segment_ids, default=-1) + 1
-
-
-def _sizes(segment_ids: Any) -> np.ndarray:
-    """Return the count of slices of each segment."""
-    return np.bincount(np.asarray(segment_ids, np.int64), minlength=_count(segment_ids))
-
-
-def _sorted_numpy(unsorted: Callable[..., np.ndarray], empty: Any) -> Callable[..., np.ndarray]:
-    def reference(data: np.ndarray, segment_ids: Any) -> np.ndarray:
-        out = unsorted(data, np.asarray(segment_ids, np.int64), _count(segment_ids))
-        out[_sizes(segment_ids) == 0] = empty
-        return out
-
-    return reference
-
-
-def _reduced(op: OpDef, data: Any, segment_ids: Any) -> Any:
-    return op(data, np.asarray(segment_ids, np.int64), num_segments=_count(segment_ids))
-
-
-def _per_segment(numbers: np.ndarray, rank: int) -> np.ndarray:
-    return numbers.reshape(-1, *(1,) * (rank - 1))
-
-
-def _zero_if_empty(reduced: Any, segment_ids: Any) -> Any:
-    sizes = _sizes(segment_ids)
-    if sizes.all():
-        return reduced
-    return ops.select(_per_segment(sizes > 0, reduced.rank), reduced, ops.zeros_like(reduced))
-
-
-_SORTED: dict[str, Any] = {
-    "type": _sorted_type,
-    "operands": ("segment_ids",),
-    "partial": ("segment_ids",),
-    "samples": [
-        Sample(distinct(5, 2), segment_ids=(0, 0, 1, 3, 3)),
-        Sample(distinct(3), segment_ids=(0, 1, 2)),
-        Sample(distinct(2, 2, 2), segment_ids=(1, 1)),
-        Sample(distinct(0, 2), segment_ids=()),
-    ],
-}
-
-
-@composite(tf="SegmentSum", numpy=_sorted_numpy(_sums, 0), dtypes=NUMERIC, **_SORTED)
-def segment_sum(data: Any, *, segment_ids: Any) -> Any:
-    """The sum of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out."""
-    return _reduced(unsorted_segment_sum, data, segment_ids)
-
-
-@composite(tf="SegmentProd", numpy=_sorted_numpy(_products, 1), dtypes=NUMERIC, **_SORTED)
-def segment_prod(data: Any, *, segment_ids: Any) -> Any:
-    """The product of the slices with equal `segment_ids`, a sorted vector; 1 for an id left out.
-
-    >>> sg.Session().run(sg.segment_prod([2, 3, 4], [0, 0, 1]))
-    array([6, 4], dtype=int32)
-    """
-    return _reduced(unsorted_segment_prod, data, segment_ids)
-
-
-@composite(tf="SegmentMax", numpy=_sorted_numpy(_largest, 0), dtypes=_ORDERED, **_SORTED)
-def segment_max(data: Any, *, segment_ids: Any) -> Any:
-    """The largest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
-
-    >>> sg.Session().run(sg.segment_max([2, 3, 4], [0, 0, 1]))
-    array([3, 4], dtype=int32)
-    """
-    return _zero_if_empty(_reduced(unsorted_segment_max, data, segment_ids), segment_ids)
-
-
-@composite(tf="SegmentMin", numpy=_sorted_numpy(_smallest, 0), dtypes=_ORDERED, **_SORTED)
-def segment_min(data: Any, *, segment_ids: Any) -> Any:
-    """The smallest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
-
-    >>> sg.Session().run(sg.segment_min([2, 3, 4], [0, 0, 1]))
-    array([2, 4], dtype=int32)
-    """
-    return _zero_if_empty(_reduced(unsorted_segment_min, data, segment_ids), segment_ids)
-
-
-def _mean_numpy(data: np.ndarray, segment_ids: Any) -> np.ndarray:
-    whole = data.dtype.kind in "iu"
-    wide = data.astype(sum_dtype(as_dtype(data.dtype)).numpy) if whole else data
-    total = _sorted_numpy(_sums, 0)(wide, segment_ids)
-    sizes = _per_segment(np.maximum(_sizes(segment_ids), 1), data.ndim).astype(wide.dtype)
-    if whole:
-        return scalar.truncdiv(total, np.broadcast_to(sizes, total.shape)).astype(data.dtype)
-    return total / sizes
-
-
-@composite(tf="SegmentMean", wide=True, numpy=_mean_numpy, dtypes=NUMERIC, **_SORTED)
-def segment_mean(data: Any, *, segment_ids: Any) -> Any:
-    """The mean of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
-
-    That of integers is rounded towards zero.
-
-    >>> sg.Session().run(sg.segment_mean([2.0, 3.0, 4.0], [0, 0, 1]))
-    array([2.5, 4. ], dtype=float32)
-    """
-    dtype = sum_dtype(data.dtype)
-    total = _reduced(unsorted_segment_sum, ops.cast(data, dtype=dtype), segment_ids)
-    sizes = _per_segment(np.maximum(_sizes(segment_ids), 1), data.rank).astype(dtype.numpy)
-    divide = ops.truncatediv if dtype.is_integer else ops.realdiv
-    return ops.cast(divide(total, data.recorder.constant(sizes, dtype)), dtype=data.dtype)
-
-
 def _bincount_type(arr: TensorType, weights: TensorType, size: Any) -> TensorType:
     require(size is None or size >= 0, f"size {size} must not be negative")
     if weights.shape != (0,):
@@ -351,7 +223,7 @@ def _bincount_type(arr: TensorType, weights: TensorType, size: Any) -> TensorTyp
 
 def _bincount(arr: np.ndarray, weights: np.ndarray, size: int) -> np.ndarray:
     weights = np.ones(arr.shape, weights.dtype) if weights.shape == (0,) else weights
-    return _sums(weights.reshape(-1), arr.reshape(-1), size)
+    return sums(weights.reshape(-1), arr.reshape(-1), size)
 
 
 @composite(

@@ -178,7 +178,7 @@ def _numbered(key: str, number: int) -> str:
     return hashlib.blake2b(f"{key} {number}".encode(), digest_size=16).hexdigest() if number else key
 
 
-def remember(key: str, step: Step, compiled: Compiled, guards: Sequence[Guard] = ()) -> None:
+def remember(key: str, step: Step, compiled: Compiled, guards: Sequence[Guard]) -> None:
     """Keep the program that `step` was compiled to in runs with these guards, where it is of that kind."""
     program, function = compiled.program, step.function
     types = (*(p.type for p in function.params), *(r.type for r in function.results))

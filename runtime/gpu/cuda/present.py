@@ -49,7 +49,7 @@ def usable() -> bool:
     return unmet(0) is None
 
 
-def find(index: int = 0) -> Driver:
+def find(index: int) -> Driver:
     """The driver of a GPU. Where there is none, an error says what to install."""
     if error := unmet(index):
         raise misuse(type(error), error.message, error.hint)

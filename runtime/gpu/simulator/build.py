@@ -126,7 +126,7 @@ SIMT_EXPORT const char* simt_run(unsigned which, const unsigned* grid, const uns
 """
 
 
-def library(functions: Sequence[CudaFunction], options: Sequence[str] = ()) -> bytes:
+def library(functions: Sequence[CudaFunction], options: Sequence[str]) -> bytes:
     """The shared library of some functions, from the folder of objects or compiled now."""
     text, compiler = translation_unit(functions), host_compiler()
     options = [*OPTIONS, *options]

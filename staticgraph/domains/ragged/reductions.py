@@ -101,7 +101,7 @@ def _segment(op: Any) -> Callable[..., Any]:
     return lambda values, rows, count: op(values, rows, num_segments=count)
 
 
-def _logical(op: Any, segment: Any) -> Callable[..., Any]:
+def _logical(segment: Any) -> Callable[..., Any]:
     return lambda values, rows, count: ops.cast(
         segment(ops.cast(values, dtype=int32), rows, num_segments=count) > 0, dtype=bool_
     )
@@ -120,8 +120,8 @@ def _mean_of_all(x: Tensor, axis: Any) -> Tensor:
 
 
 RaggedTensor.functions |= {
-    "reduce_all": _Reduction(_all(ops.reduce_all), _logical(ops.reduce_all, ops.unsorted_segment_min)),
-    "reduce_any": _Reduction(_all(ops.reduce_any), _logical(ops.reduce_any, ops.unsorted_segment_max)),
+    "reduce_all": _Reduction(_all(ops.reduce_all), _logical(ops.unsorted_segment_min)),
+    "reduce_any": _Reduction(_all(ops.reduce_any), _logical(ops.unsorted_segment_max)),
     "reduce_max": _Reduction(_all(ops.reduce_max), _segment(ops.unsorted_segment_max)),
     "reduce_mean": _Reduction(_mean_of_all, _mean, over_one_axis=True),
     "reduce_min": _Reduction(_all(ops.reduce_min), _segment(ops.unsorted_segment_min)),

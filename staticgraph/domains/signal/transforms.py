@@ -201,7 +201,7 @@ def _quarter_waves(x: Tensor, size: Size, sign: float) -> Tensor:
     return ops.complex(2.0 * ops.cos(angle), 2.0 * ops.sin(angle))
 
 
-def _weights(x: Tensor, size: Size, first: Any, others: Any) -> Tensor:
+def _weights(size: Size, first: Any, others: Any) -> Tensor:
     """A vector of `first` and, after it, `others`."""
     return ops.select(ops.equal(ops.range(0, size, 1, dtype=int32), 0), first, others)
 
@@ -212,12 +212,12 @@ def _second(x: Tensor, size: Size, norm: str | None) -> Tensor:
     if norm is None:
         return made
     scale = ops.rsqrt(ops.cast(size, dtype=x.dtype))
-    return made * _weights(x, size, 0.5 * scale, float(np.sqrt(0.5)) * scale)
+    return made * _weights(size, 0.5 * scale, float(np.sqrt(0.5)) * scale)
 
 
 def _third(x: Tensor, size: Size, norm: str | None) -> Tensor:
     count = ops.cast(size, dtype=x.dtype)
     root = ops.sqrt(count)
-    x = x * (count if norm is None else _weights(x, size, root, float(np.sqrt(0.5)) * root))
+    x = x * (count if norm is None else _weights(size, root, float(np.sqrt(0.5)) * root))
     spectrum = _quarter_waves(x, size, 1.0) * ops.complex(x, ops.zeros_like(x))
     return irfft(spectrum, fft_length=[size * 2])[..., :size]

@@ -83,7 +83,7 @@ class RNNCell(Layer):
         <sg.Tensor 'GRUCellZeroState/zeros:0' shape=(32, 8) dtype=float32>
         """
         with name_scope(f"{type(self).__name__}ZeroState"):
-            return nest.map_structure(lambda size: batch_of_zeros(batch_size, size, dtype), self.state_size)
+            return zero_state_tensors(self.state_size, batch_size, dtype)
 
 
 class LayerRNNCell(RNNCell):
@@ -143,6 +143,21 @@ class OfUnits(RNNCell):
     @property
     def output_size(self) -> int:
         return self._num_units
+
+
+def zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:
+    """Return zeros of the sizes of a state, with the batch in front.
+
+    Args:
+        state_size: A number, a shape, or a structure of them.
+        batch_size: A number or a tensor.
+        dtype: The dtype of all tensors.
+
+    >>> import staticgraph as sg
+    >>> zero_state_tensors((3, 4), 2, sg.float32)[1].shape
+    TensorShape([Dimension(2), Dimension(4)])
+    """
+    return nest.map_structure(lambda size: batch_of_zeros(batch_size, size, dtype), state_size)
 
 
 def batch_of_zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:

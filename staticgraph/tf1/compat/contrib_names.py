@@ -111,8 +111,22 @@ _FRAMEWORK |= {
     **{name: f"python.util.deprecation.{name}" for name in _DEPRECATED.split()},
 }
 
+# What means the same without eager execution.
+_SAME_AS_EVER = "TensorSpec Variable custom_gradient executing_eagerly function make_template"
+_EAGER = {name: name for name in _SAME_AS_EVER.split()} | {
+    "Checkpoint": "train.Checkpoint",
+    "Iterator": "data.Iterator",
+    "defun": "function",
+    "in_eager_mode": "executing_eagerly",
+    "py_func": "py_function",
+    "run_all_tests_in_graph_and_eager_modes": f"{_TESTS}.run_all_in_graph_and_eager_modes",
+    "run_test_in_graph_and_eager_modes": f"{_TESTS}.run_in_graph_and_eager_modes",
+}
+
 AREAS = {
     "contrib.deprecated": Area(names={name: name for name in _SUMMARIES.split()}),
+    "contrib.eager": Area(names=_EAGER),
+    "contrib.eager.python.tfe": Area(areas=("contrib.eager",)),
     "contrib.nn": Area((".contrib.nn",)),
     "contrib.signal": Area(("signal",)),
     "contrib.stateless": Area(names=_STATELESS),
@@ -139,7 +153,7 @@ AREAS = {
     ),
     "contrib.framework.python.ops": Area(areas=("contrib.framework",)),
     "contrib.framework.python.ops.variables": Area(areas=("contrib.framework",)),
-    "contrib.framework.nest": Area(("nest",)),
+    "contrib.framework.nest": Area((".building.partial_structures",), areas=("nest",)),
     "contrib.slim": Area(areas=("contrib.layers", "contrib.framework")),
     "contrib.slim.learning": Area((slim_learning,)),
     "contrib.slim.evaluation": Area((".contrib.training.slim_evaluation",)),
@@ -170,10 +184,6 @@ AREAS = {
     ),
     "contrib.integrate": Area((".contrib.integrate",)),
     "contrib.mixed_precision": Area((".contrib.optimizers.loss_scaling",)),
-    "contrib.eager": Area(names={  # the decorators of tests, which run in a graph alone
-        "run_all_tests_in_graph_and_eager_modes": f"{_TESTS}.run_all_in_graph_and_eager_modes",
-        "run_test_in_graph_and_eager_modes": f"{_TESTS}.run_in_graph_and_eager_modes",
-    }),
     "contrib.staging": Area((".contrib.staging",)),
     "contrib.resampler": Area((".contrib.images.sampling",)),
     "contrib.sparsemax": Area((".contrib.sparsemax",)),

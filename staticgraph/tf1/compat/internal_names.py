@@ -7,8 +7,15 @@ are supported is missing where TF1 had defined it.
 import contextlib
 import inspect
 
-from staticgraph.state import moving_averages
+from staticgraph.state import moving_averages, partitioned
 from staticgraph.tf1 import timeline
+from staticgraph.tf1.compat.building import (
+    argument_specs,
+    library_helpers,
+    proto_functions,
+    run_conversions,
+    scope_names,
+)
 from staticgraph.tf1.compat.devices import device_settings, device_spec, local_devices
 from staticgraph.tf1.compat.legacy import (
     conditions,
@@ -28,7 +35,7 @@ from staticgraph.tf1.compat.testing import gradient_checker, test_util
 _MODULES = (
     ("client", "tf", "client session"),
     ("data.ops", "data data.experimental", "dataset_ops iterator_ops readers"),
-    ("data.util", "nest", "nest"),
+    ("data.util", "contrib.framework.nest", "nest"),
     ("eager", "tf", "backprop context"),
     ("estimator", "estimator", "estimator model_fn run_config training"),
     ("estimator.inputs", "estimator.inputs", "inputs numpy_io pandas_io"),
@@ -67,7 +74,7 @@ _MODULES = (
     ("ops", "tf", "gen_data_flow_ops gen_logging_ops gen_script_ops"),
     ("ops", "tf", "gen_state_ops gradients gradients_impl histogram_ops"),
     ("ops", "tf", "inplace_ops logging_ops map_fn numerics partitioned_variables resource_variable_ops"),
-    ("ops", "tf", "script_ops session_ops sort_ops standard_ops state_grad state_ops template"),
+    ("ops", "tf", "resources script_ops session_ops sort_ops standard_ops state_grad state_ops template"),
     ("ops", "tf", "tensor_array_grad tensor_array_ops"),
     ("ops", "tf", "variable_scope variables"),
     ("ops.distributions", "distributions", "distributions normal"),
@@ -99,13 +106,22 @@ _KERAS = (
     "metrics", "models", "optimizers", "preprocessing", "regularizers", "utils",
 )
 
+# What libraries call in modules of TensorFlow, whichever of them has it, and the area that shows it to all.
+_EVERYWHERE = "python.util.all_util"
+_HELPERS = (
+    library_helpers, partitioned, proto_functions, scope_names, run_conversions, ".building.restoring",
+)
+
 _SHAPES = {name: name for name in ("Dimension", "TensorShape", "dimension_at_index", "dimension_value")}
 
 AREAS = {
-    f"python.{package}.{module}": Area(areas=tuple("" if area == "tf" else area for area in areas.split()))
+    f"python.{package}.{module}": Area(
+        areas=tuple("" if area == "tf" else area for area in (*areas.split(), _EVERYWHERE))
+    )
     for package, areas, modules in _MODULES
     for module in modules.split()
 } | {
+    _EVERYWHERE: Area(_HELPERS),
     "python.client.device_lib": Area((local_devices,)),
     "python.client.timeline": Area((timeline,)),
     "python.framework.config": Area((device_settings,)),
@@ -132,7 +148,9 @@ AREAS = {
     **{f"python.keras.{name}": Area(areas=(f"keras.{name}",)) for name in _KERAS},
     "python.lib.io.file_io": Area((file_contents,), areas=("io.file_io",)),
     "python.platform.tf_logging": Area((logging,)),
-    "python.pywrap_tensorflow": Area(names={"NewCheckpointReader": "train.NewCheckpointReader"}),
+    "python.pywrap_tensorflow": Area(
+        ("tf1.summary.events_writer",), {"NewCheckpointReader": "train.NewCheckpointReader"}
+    ),
     "python.tools.freeze_graph": Area((".freeze_graph",)),
     "python.tools.optimize_for_inference_lib": Area((".inference_graphs",)),
     "python.tools.strip_unused_lib": Area((".inference_graphs",)),
@@ -142,8 +160,8 @@ AREAS = {
     "python.util.tf_contextlib": Area((contextlib,)),
     "python.util.tf_decorator": Area((decorators,)),
     "python.util.tf_export": Area((decorators,)),
-    "python.util.tf_inspect": Area((inspect,)),
-    "python.util.nest": Area(areas=("nest",)),
+    "python.util.tf_inspect": Area((argument_specs, inspect)),
+    "python.util.nest": Area(areas=("contrib.framework.nest",)),
     "examples.tutorials.mnist.input_data": Area((mnist,)),
     "examples.tutorials.mnist.mnist": Area((mnist_model,)),
 }

@@ -73,7 +73,16 @@ class Tree:
         if (below := self.namespace(_join(path, name))) is not None:  # other areas may have one of that name
             return below
         found = (self.find(other, name) for other in area.areas)
-        return next((each for each in found if each is not MISSING), MISSING)
+        return next((each for each in found if each is not MISSING), self._imported(path, name) or MISSING)
+
+    def _imported(self, path: str, name: str) -> Namespace | None:
+        """An internal module that the one at `path` would have imported: they all import one another."""
+        if not _is_internal(path):
+            return None
+        for other, area in self.areas.items():
+            if _is_internal(other) and other.endswith(f".{name}") and area != Area():
+                return self.namespace(other)
+        return None
 
     def lookup(self, dotted: str) -> Any:
         """Return the object that a dotted name stands for, or MISSING; ignore attributes of instances."""
@@ -157,6 +166,11 @@ def unsupported(kind: type[Exception], tree: Tree, dotted: str) -> Exception:
     found = tree.nearest(dotted)
     hint = f"nearest: {', '.join(map(_tf, found))}" if found else None
     return misuse(kind, f"{_tf(dotted)} is not supported yet", hint)
+
+
+def _is_internal(path: str) -> bool:
+    """Return True for a module of TensorFlow's internal packages."""
+    return path.startswith("python.") and path.count(".") > 1
 
 
 def _tf(dotted: str) -> str:

@@ -6,7 +6,7 @@ import csv
 import io
 import itertools
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,8 +71,6 @@ def make_csv_dataset(
         if len(column_defaults) != len(chosen):
             raise _refused(f"{len(chosen)} select_columns need as many column_defaults")
         names = [names[i] for i in chosen]
-    if label_name is not None and label_name not in names:
-        raise _refused(f"label_name {label_name!r} is not one of the columns {names}")
 
     def rows(name: Any) -> Dataset:
         read = CsvDataset(
@@ -87,21 +85,28 @@ def make_csv_dataset(
         )
         return Dataset(Unfailing(structure=read.node.structure, source=read.node)) if ignore_errors else read
 
-    def named(*columns: Any) -> Any:
-        features = OrderedDict(zip(names, columns, strict=True))
-        return features if label_name is None else (features, features.pop(label_name))
-
     dataset = Dataset.from_tensor_slices(files)
-    if shuffle:
-        dataset = dataset.shuffle(len(files), shuffle_seed)
+    dataset = dataset.shuffle(len(files), shuffle_seed) if shuffle else dataset
     dataset = dataset.interleave(rows, cycle_length=num_parallel_reads or 1)
     epochs = -1 if num_epochs is None else num_epochs
     if shuffle:
         dataset = _shuffled_epochs(dataset, shuffle_buffer_size, shuffle_seed, epochs)
     else:
         dataset = dataset.repeat(epochs)
-    dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(named)
+    dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(_features(names, label_name))
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
+
+
+def _features(names: Sequence[str], label: str | None) -> Callable[..., Any]:
+    """Return the function that makes a dict of columns, or such a dict and the labels."""
+    if label is not None and label not in names:
+        raise _refused(f"label_name {label!r} is not one of the columns {names}")
+
+    def named(*columns: Any) -> Any:
+        features = OrderedDict(zip(names, columns, strict=True))
+        return features if label is None else (features, features.pop(label))
+
+    return named
 
 
 def _names(given: Sequence[str] | None, probe: _Probe, header: bool) -> list[str]:

@@ -118,6 +118,46 @@ class Distribution:
 
     # Shapes
 
+    @classmethod
+    def param_shapes(cls, sample_shape: Any, name: str = "DistributionParamShapes") -> dict[str, sg.Tensor]:
+        """Return the shapes that parameters need for one draw to have the shape `sample_shape`.
+
+        Args:
+            sample_shape: A list, a `TensorShape` or a tensor.
+            name: The name scope of the operations.
+
+        Returns:
+            A dictionary of the shapes, by the names of parameters.
+
+        Raises:
+            NotImplementedError: The class does not define `_param_shapes`.
+        """
+        with sg.name_scope(name, values=[sample_shape]):
+            return cls._param_shapes(sample_shape)
+
+    @classmethod
+    def param_static_shapes(cls, sample_shape: Any) -> dict[str, sg.TensorShape]:
+        """Return the shapes that `param_shapes` gives as they are known while the graph is built.
+
+        Raises:
+            ValueError: A size in `sample_shape` is not known.
+            NotImplementedError: The class does not define `_param_shapes`.
+
+        >>> sg.distributions.Normal.param_static_shapes([2, 3])["loc"]
+        TensorShape([Dimension(2), Dimension(3)])
+        """
+        if isinstance(sample_shape, sg.TensorShape):
+            sample_shape = sample_shape.as_list()
+        known = sg.get_static_value(sample_shape) if isinstance(sample_shape, sg.Tensor) else sample_shape
+        if known is None or any(size is None for size in known):
+            raise misuse(ValueError, f"sample_shape={sample_shape} is not fully known")
+        shapes = cls.param_shapes(known)
+        return {name: sg.TensorShape(sg.get_static_value(shape)) for name, shape in shapes.items()}
+
+    @classmethod
+    def _param_shapes(cls, sample_shape: Any) -> dict[str, sg.Tensor]:
+        raise misuse(NotImplementedError, f"{cls.__name__} does not define param_shapes")
+
     @property
     def batch_shape(self) -> sg.TensorShape:
         """The shape of the batch, as far as it is known without running."""

@@ -39,6 +39,10 @@ class _ByLogits(Parametric):
         self._count_construction(logits is None)
         return [self._logits]
 
+    @classmethod
+    def _shaped(cls) -> list[str]:
+        return ["logits"]
+
     def _count_construction(self, of_probs: bool) -> None:
         """Count the operations of TensorFlow's constructor that ours does not make."""
         if of_probs:

@@ -40,6 +40,18 @@ class Parametric(Distribution):
         """
         raise NotImplementedError
 
+    @classmethod
+    def _param_shapes(cls, sample_shape: Any) -> dict[str, sg.Tensor]:
+        if cls._PARAMETER_NDIMS:
+            return super()._param_shapes(sample_shape)
+        shape = sg.convert_to_tensor(sample_shape, sg.int32)
+        return dict.fromkeys(cls._shaped(), shape)
+
+    @classmethod
+    def _shaped(cls) -> list[str]:
+        """Return the names of the parameters that have the shape of a draw."""
+        return list(inspect.signature(cls._build).parameters)[1:]
+
     def _operations(self, values: list[Any]) -> int | None:
         """Return the number of operations by which TensorFlow makes the distribution, or None for as many as
         here. `values` are the arguments of `_build`.

@@ -44,7 +44,7 @@ class EventFileWriter:
         self._start()
 
     def _start(self) -> None:
-        self._file = _File(self._logdir, self._suffix)
+        self._file = EventFile(self._logdir, self._suffix)
         self._finish = weakref.finalize(self, self._file.close)
         self._next_flush = 0.0
 
@@ -97,12 +97,19 @@ def summary_iterator(path: Any) -> Iterator[Event]:
     return map(Event.FromString, tf_record_iterator(path))
 
 
-class _File:
-    """One file, and the bytes that wait to be written to it."""
+class EventFile:
+    """One file, and the bytes that wait to be written to it.
 
-    def __init__(self, folder: str, suffix: str) -> None:
-        self._folder = self._path = folder
-        self._suffix = suffix
+    Args:
+        folder: The folder of the file.
+        suffix: The end of its name.
+        prefix: The beginning of its name.
+    """
+
+    def __init__(self, folder: str, suffix: str, prefix: str = "events") -> None:
+        self._folder = self.path = folder
+        self.suffix = suffix
+        self._prefix = prefix
         self._process = os.getpid()
         self._second = int(time.time())
         self._lock = brief(threading.RLock())
@@ -137,7 +144,7 @@ class _File:
                     self._descriptor = None
 
     def _write(self) -> None:
-        with writing(self._path):
+        with writing(self.path):
             while self._waiting and self._descriptor is not None:
                 del self._waiting[: os.write(self._descriptor, self._waiting)]
 
@@ -146,9 +153,9 @@ class _File:
         second = self._second
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         while True:
-            name = f"events.out.{EVENTS}.{second:010d}.{socket.gethostname()}{self._suffix}"
-            self._path = os.path.join(self._folder, name)
+            name = f"{self._prefix}.out.{EVENTS}.{second:010d}.{socket.gethostname()}{self.suffix}"
+            self.path = os.path.join(self._folder, name)
             try:
-                return os.open(self._path, flags, 0o666)
+                return os.open(self.path, flags, 0o666)
             except FileExistsError:
                 second += 1

@@ -26,7 +26,7 @@ from staticgraph.compiler.graph.dtypes import FLOATING, DType
 from staticgraph.compiler.graph.errors import GradientError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.recording.op_count import count_more
-from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors, may_use
 from staticgraph.differentiation.gradients import gradients, no_gradients_error
 from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
@@ -342,10 +342,12 @@ def statistics_of(
 
     These are the ones whose inputs its gradients need, of layers that it trains: the step of a discriminator
     leaves the statistics of the generator alone. None if some of them are run by a control dependency: then
-    the program has decided which.
+    the program has decided which. Those inside of loops and branches are left out, too: nothing outside can
+    run them.
     """
     graph = updates[0].graph
-    collected = dict.fromkeys(getattr(u, "op", u) for u in graph.get_collection(GraphKeys.UPDATE_OPS))
+    listed = [getattr(u, "op", u) for u in graph.get_collection(GraphKeys.UPDATE_OPS)]
+    collected = dict.fromkeys(u for u in listed if may_use(graph.region, u.region))
     if not collected:
         return []
     training = ancestors([*updates, *(g.op for g, _ in grads_and_vars)])

@@ -9,9 +9,9 @@ from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.schedule_gpu.scans.ranking import Ranking
 
 
-def key(writer: CudaWriter, ranking: Ranking, column: str) -> str:
-    """The key in a column of the present row, which the writer knows."""
-    writer.bind_index(ranking.selection.column, column)
+def key(writer: CudaWriter, ranking: Ranking) -> str:
+    """The key in column `at` of the present row, which the writer knows."""
+    writer.bind_index(ranking.selection.column, "at")
     return writer.wide(ranking.at(ranking.selection.key))
 
 

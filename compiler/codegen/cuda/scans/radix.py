@@ -133,7 +133,7 @@ def _begin(writer: CudaWriter, made: RadixSchedule) -> None:
 
 def _key(writer: CudaWriter, made: RadixSchedule) -> str:
     """The key of the item number `at`."""
-    return f"{made.before[0]}[base + at]" if made.number else key(writer, made.ranking, "at")
+    return f"{made.before[0]}[base + at]" if made.number else key(writer, made.ranking)
 
 
 @contextmanager

@@ -58,7 +58,7 @@ def _load(writer: CudaWriter, made: SortSchedule) -> None:
                 place = f"int64_t(row) * {made.length} + at"
                 writer.line(f"key = {keys}[{place}];\ncolumn = {columns}[{place}];")
             else:
-                writer.line(f"key = {key(writer, made.ranking, 'at')};\ncolumn = at;")
+                writer.line(f"key = {key(writer, made.ranking)};\ncolumn = at;")
             if not made.ranking.wide:
                 writer.line("key = key << 32 | uint32_t(column);")
         writer.line("keys[i] = key;")

@@ -16,7 +16,7 @@ _TRAINING = "ai.onnx.preview.training"
 
 
 def _each(
-    node: Node, values: tuple[Tensor, ...], parts: int, step: Callable[..., tuple[Tensor, ...]]
+    values: tuple[Tensor, ...], parts: int, step: Callable[..., tuple[Tensor, ...]]
 ) -> tuple[Tensor, ...]:
     """Inputs come as all of the first kind, all of the second, and so on; the results too."""
     count = len(values) // parts
@@ -40,7 +40,7 @@ def _adagrad(node: Node, rate: Tensor, count: Tensor, *values: Tensor) -> tuple[
         scale = ops.sqrt(squares) + constant(node.get("epsilon", 0.0), x)
         return x - cast(rate, x.dtype) / cast(decay, x.dtype) * gradient / scale, squares
 
-    return _each(node, values, 3, step)
+    return _each(values, 3, step)
 
 
 @operator("Momentum", domain=_TRAINING)
@@ -55,7 +55,7 @@ def _momentum(node: Node, rate: Tensor, count: Tensor, *values: Tensor) -> tuple
         change = gradient + alpha * velocity if node.required("mode") == "nesterov" else velocity
         return x - cast(rate, x.dtype) * change, velocity
 
-    return _each(node, values, 3, step)
+    return _each(values, 3, step)
 
 
 @operator("Adam", domain=_TRAINING)
@@ -75,7 +75,7 @@ def _adam(node: Node, rate: Tensor, count: Tensor, *values: Tensor) -> tuple[Ten
         )
         return (one - constant(node.get("norm_coefficient_post", 0.0), x)) * (x - change), mean, square
 
-    return _each(node, values, 4, step)
+    return _each(values, 4, step)
 
 
 @operator("Gradient", domain=_TRAINING)

@@ -41,8 +41,8 @@ def sampled(images: Tensor, batch: Tensor, taps: Sequence[Sequence[tuple[Tensor,
 # GridSample
 
 
-def _clamped(place: Tensor, low: float, high: float) -> Tensor:
-    first, last = _numbers(place, low, high)
+def _clamped(place: Tensor, high: float) -> Tensor:
+    first, last = _numbers(place, 0, high)
     return ops.maximum(first, ops.minimum(last, place))
 
 
@@ -97,7 +97,7 @@ def _taps(
     if mode == "nearest":
         at = ops.rint(at)
     if mode != "cubic" and padding == "border":
-        at = _clamped(at, 0, length - 1)
+        at = _clamped(at, length - 1)
     elif mode != "cubic" and padding == "reflection":
         at = _reflected(at, *bounds)
     if mode == "nearest":
@@ -117,7 +117,7 @@ def _inside(
     """A tap that is an element of the input. Elements beyond the ends are zero, or others in their place."""
     if padding == "reflection":
         place = _reflected(place, *bounds)
-    inner = _clamped(place, 0, length - 1)
+    inner = _clamped(place, length - 1)
     if padding == "zeros":
         weight = select(ops.equal(inner, place), weight, ops.zeros_like(weight))
     return inner, weight
@@ -170,10 +170,10 @@ def _roi_align(node: Node, x: Tensor, boxes: Tensor, which: Tensor) -> Tensor:
         shape = [-1, bins * count, 1] if axis == 0 else [-1, 1, bins * count]
         at = reshape(at, shape)
         inside.append(ops.logical_and(at >= constant(-1, at), at <= constant(length, at)))
-        at = _clamped(at, 0, length - 1)
+        at = _clamped(at, length - 1)
         floor = ops.minimum(ops.floor(at), constant(max(length - 2, 0), at))
         t = at - floor
-        taps.append([(floor, constant(1, t) - t), (_clamped(floor + constant(1, t), 0, length - 1), t)])
+        taps.append([(floor, constant(1, t) - t), (_clamped(floor + constant(1, t), length - 1), t)])
     return _boxed(node, x, which, taps, inside, (rows, columns, count))
 
 

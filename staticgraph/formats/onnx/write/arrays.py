@@ -93,7 +93,7 @@ def _strided_slice(
             if (start, stop, step) != (0, _END, 1) or isinstance(start, Held) or isinstance(stop, Held):
                 spans.append((axis, start, stop, step))
             axis, place = axis + 1, place + 1
-    made = _slice(use, input_, spans, _spans_type(use, input_, spans))
+    made = _slice(use, input_, spans, _spans_type(input_, spans))
     for at, index in reversed(picked):  # from behind, so that axes keep their numbers
         made = ops.gather(made, index, axis=at)
         dropped = [d if d < at else d - 1 for d in dropped]
@@ -102,7 +102,7 @@ def _strided_slice(
     return use("Unsqueeze", made, use.constant(new)) if new else made
 
 
-def _spans_type(use: Use, x: Held, spans: Sequence[tuple[int, Any, Any, Any]]) -> TensorType:
+def _spans_type(x: Held, spans: Sequence[tuple[int, Any, Any, Any]]) -> TensorType:
     """The type of a slice that still has all axes."""
     shape = list(x.type.shape or (None,) * x.rank)
     for axis, *ends in spans:
@@ -127,7 +127,7 @@ def _roll(use: Use, input: Held, shift: Any, axis: Any) -> Any:
             raise NoForm("the sizes of the axes that it rolls along must be known")
         if size and by % size:
             parts = [(at, size - by % size, _END, 1)], [(at, 0, size - by % size, 1)]
-            made = ops.concat([_slice(use, made, p, _spans_type(use, made, p)) for p in parts], axis=at)
+            made = ops.concat([_slice(use, made, p, _spans_type(made, p)) for p in parts], axis=at)
     return made
 
 

@@ -151,7 +151,7 @@ def _log1p(use: Use, x: Held) -> Any:
 def _atan2(use: Use, y: Held, x: Held) -> Any:
     on_axis = ops.equal(x, 0)
     angle = ops.atan(y / ops.select(on_axis, 1, x))
-    turned = ops.select(_is_negative(use, y), angle - np.pi, angle + np.pi)
+    turned = ops.select(_is_negative(y), angle - np.pi, angle + np.pi)
     half = ops.sign(y) * (np.pi / 2)
     return ops.select(on_axis, half, ops.select(x < 0, turned, angle))
 
@@ -159,10 +159,10 @@ def _atan2(use: Use, y: Held, x: Held) -> Any:
 @writes("copysign")
 def _copysign(use: Use, x: Held, sign_of: Held) -> Any:
     size = ops.abs(x)
-    return ops.select(_is_negative(use, sign_of), -size, size)
+    return ops.select(_is_negative(sign_of), -size, size)
 
 
-def _is_negative(use: Use, x: Held) -> Any:
+def _is_negative(x: Held) -> Any:
     """Return a mask of the negative elements. -0 is one of them, since its reciprocal is negative."""
     return ops.logical_or(x < 0, ops.reciprocal(x) < 0)
 

@@ -12,14 +12,14 @@ from staticgraph.formats.onnx.write.rules import Use, writes
 from staticgraph.formats.onnx.write.value import Held, NoForm
 
 
-def _needs(use: Use, opset: int) -> None:
-    if use.writer.opset < opset:
-        raise NoForm(f"it needs opset={opset}, and the model is to be of {use.writer.opset}")
+def _needs_opset_20(use: Use) -> None:
+    if use.writer.opset < 20:
+        raise NoForm(f"it needs opset=20, and the model is to be of {use.writer.opset}")
 
 
 @writes("string_join")
 def _join(use: Use, *inputs: Held, separator: str) -> Any:
-    _needs(use, 20)
+    _needs_opset_20(use)
     made = inputs[0]
     for each in inputs[1:]:
         if separator:
@@ -41,7 +41,7 @@ def _case(use: Use, input: Held, encoding: str) -> Any:
 
 @writes("static_regex_full_match")
 def _match(use: Use, input: Held, pattern: str) -> Any:
-    _needs(use, 20)
+    _needs_opset_20(use)
     return use("RegexFullMatch", input, pattern=pattern)
 
 

@@ -124,7 +124,7 @@ def _ctc_loss(node: Node) -> Any:
 # Examples
 
 
-def _keys(node: Node, tensors: list[Tensor]) -> list[str]:
+def _keys(tensors: list[Tensor]) -> list[str]:
     found = [static_value(each) for each in tensors]
     if any(each is None for each in found):
         raise GraphDefError("its keys must be constants")
@@ -139,8 +139,8 @@ def _parse_examples(node: Node) -> Any:
         serialized,
         names,
         defaults,
-        sparse=tuple(zip(_keys(node, sparse), told["sparse_types"], strict=True)),
-        dense=tuple(zip(_keys(node, dense), told["Tdense"], told["dense_shapes"], strict=True)),
+        sparse=tuple(zip(_keys(sparse), told["sparse_types"], strict=True)),
+        dense=tuple(zip(_keys(dense), told["Tdense"], told["dense_shapes"], strict=True)),
         name=node.out,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from staticgraph.building.framework import GraphKeys
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
@@ -29,6 +29,22 @@ _VARIABLES = {
 _NOT_KEPT = {GraphKeys.SAVERS, GraphKeys.QUEUE_RUNNERS, GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT}
 
 
+class ProtoFunctions(NamedTuple):
+    """The class of messages for the items of a collection, and the functions to and from them."""
+
+    proto_type: Any
+    to_proto: Callable[..., Any] | None
+    from_proto: Callable[..., Any] | None
+
+
+PROTO_FUNCTIONS: dict[str, ProtoFunctions] = {}  # by keys of collections, as programs register them
+
+
+def proto_functions(key: str) -> ProtoFunctions:
+    """Return what is registered for a collection, Nones if nothing is."""
+    return PROTO_FUNCTIONS.get(key, ProtoFunctions(None, None, None))
+
+
 def fill_collections(into: Any, graph: Graph, keys: Sequence[str] | None = None) -> None:
     """Add the collections of `graph`, or those with `keys`, to the map of a message.
 
@@ -47,6 +63,9 @@ def fill_collections(into: Any, graph: Graph, keys: Sequence[str] | None = None)
 
 
 def _message(key: str, items: list[Any]) -> CollectionDef:
+    if (to_proto := proto_functions(key).to_proto) is not None:
+        messages = [made for item in items if (made := to_proto(item, export_scope=None)) is not None]
+        return CollectionDef(bytes_list={"value": [made.SerializeToString() for made in messages]})
     if key in _VARIABLES and all(isinstance(item, Variable) for item in items):
         return CollectionDef(bytes_list={"value": [_serialized(v) for v in items]})
     match items[0]:
@@ -117,6 +136,11 @@ def read_collections(collections: Any, graph: Graph, scope: str, has: Callable[[
                     if value not in variables:
                         variables[value] = _variable(value, scope)
                     graph.add_to_collection(key, variables[value])
+                case "bytes_list" if (functions := proto_functions(key)).from_proto is not None:
+                    message = functions.proto_type()
+                    message.ParseFromString(value)
+                    item = functions.from_proto(message, import_scope=scope.rstrip("/"))
+                    graph.add_to_collection(key, item)
                 case "any_list":
                     log.warning("collection %r holds messages of other types: they are left out", key)
                     break

@@ -92,7 +92,6 @@ def _table(
     default_value: int,
     hasher_spec: HasherSpec,
     name: str | None,
-    key_dtype: Any,
 ) -> Table:
     """A table of numbers of words, with buckets for others or with one value for all of these."""
     if num_oov_buckets < 0:
@@ -101,7 +100,7 @@ def _table(
         return HashTable(entries, default_value, name=name)
     if hasher_spec.hasher != "fasthash":
         raise misuse(ValueError, f"the hasher {hasher_spec.hasher!r} is not supported")
-    return StaticVocabularyTable(entries, num_oov_buckets, key_dtype, name)
+    return StaticVocabularyTable(entries, num_oov_buckets, None, name)
 
 
 def index_table_from_tensor(
@@ -127,7 +126,7 @@ def index_table_from_tensor(
     keys = convert_to_tensor(mapping, dtype=None if as_dtype(dtype).is_integer else as_dtype(dtype))
     keys = cast(keys, int64) if keys.dtype.is_integer else keys
     entries = KeyValueTensorInitializer(keys, cast(number_range(size(keys)), int64))
-    return _table(entries, num_oov_buckets, default_value, hasher_spec, name, None)
+    return _table(entries, num_oov_buckets, default_value, hasher_spec, name)
 
 
 def index_table_from_file(
@@ -153,7 +152,7 @@ def index_table_from_file(
         delimiter,
         key_dtype=int64 if as_dtype(key_dtype).is_integer else key_dtype,
     )
-    return _table(entries, num_oov_buckets, default_value, hasher_spec, name, None)
+    return _table(entries, num_oov_buckets, default_value, hasher_spec, name)
 
 
 def index_to_string_table_from_tensor(

@@ -55,7 +55,7 @@ def _by_first_axes(function: Callable[..., Any], less: int = 0, further: int = 0
     def weighted(*args: Any, **kwargs: Any) -> Any:
         bound = signature.bind(*args, **kwargs)
         given, count = bound.arguments, _COUNT_OF_ONE
-        weights: Any = given.get("weights", 1.0)
+        weights: Any = given.get("weights")
         if isinstance(weights, sg.Tensor | sg.Variable) or np.ndim(weights):
             weights = sg.convert_to_tensor(weights)
             rank = (sg.convert_to_tensor(next(iter(given.values()))).shape.ndims or 0) - less

@@ -67,12 +67,12 @@ def _v2(name: str, one: int, *depths: int, pool: str = "Avg") -> Mixed:
     )
 
 
-def _smaller_v2(name: str, before_one: int, one: int, before_two: int, two: int) -> Mixed:
+def _smaller_v2(name: str, one: int, before_two: int, two: int) -> Mixed:
     """A module of version 2 that halves the height and width."""
     return Mixed(
         f"Mixed_{name}",
         (
-            (_before(before_one), Conv("1a", "3x3", one, 2)),
+            (_before(128), Conv("1a", "3x3", one, 2)),
             (_before(before_two), Conv("0b", "3x3", two), Conv("1a", "3x3", two, 2)),
             (Pool("Max", "1a", stride=2),),
         ),
@@ -92,12 +92,12 @@ V2 = Table(
     (
         _v2("3b", 64, 64, 64, 64, 96, 32),
         _v2("3c", 64, 64, 96, 64, 96, 64),
-        _smaller_v2("4a", 128, 160, 64, 96),
+        _smaller_v2("4a", 160, 64, 96),
         _v2("4b", 224, 64, 96, 96, 128, 128),
         _v2("4c", 192, 96, 128, 96, 128, 128),
         _v2("4d", 160, 128, 160, 128, 160, 96),
         _v2("4e", 96, 128, 192, 160, 192, 96),
-        _smaller_v2("5a", 128, 192, 192, 256),
+        _smaller_v2("5a", 192, 192, 256),
         _v2("5b", 352, 192, 320, 160, 224, 128),
         _v2("5c", 352, 192, 320, 192, 224, 128, pool="Max"),
     ),

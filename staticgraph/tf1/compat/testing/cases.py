@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import GraphError, OpError
+from staticgraph.compiler.graph.errors import GraphError, OpError, misuse
 from staticgraph.formats.tf.messages.text_format import Merge, MessageToString
 from staticgraph.tf1.compat.devices.local_devices import (
     capability,
@@ -214,11 +214,19 @@ class TestCase(Assertions):
     The assertions about values take tensors too, which they evaluate in the default session.
     """
 
+    _cached: tuple[Any, Any, sg.Session] | None = None  # with the graph and configuration of `cached_session`
+
     def setUp(self) -> None:
         super().setUp()
         np.random.seed(87654321)
         sg.reset_default_graph()
         sg.set_random_seed(87654321)
+
+    def tearDown(self) -> None:
+        if self._cached is not None:
+            self._cached[-1].close()
+            self._cached = None
+        super().tearDown()
 
     def get_temp_dir(self) -> str:
         return get_temp_dir()
@@ -229,22 +237,47 @@ class TestCase(Assertions):
     def session(
         self, graph: Any = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
     ) -> Iterator[sg.Session]:
-        """A session as the default, with its graph."""
+        """A new session as the default, with its graph."""
         session = sg.Session(graph=graph, config=config)
         with session.graph.as_default(), session.as_default():
             yield session
 
-    cached_session = session
+    @contextmanager
+    def cached_session(
+        self, graph: Any = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+    ) -> Iterator[sg.Session]:
+        """The session of the test as the default: the same one, with the values of its variables, each time.
+
+        Raises:
+            ValueError: The session was made with another graph or configuration.
+        """
+        if self._cached is None:
+            self._cached = graph, config, sg.Session(graph=graph, config=config)
+        *made_with, session = self._cached
+        if made_with[0] is not graph or made_with[1] is not config:
+            text = "the session of this test was made with another graph or configuration"
+            raise misuse(ValueError, text, "self.session() makes another session")
+        with session.graph.as_default(), session.as_default():
+            yield session
 
     @property
     def test_session(self) -> Any:
-        """`session`, by a name that makes it no test: what collects tests passes over properties."""
-        return self.session
+        """`cached_session`, or a new session for a graph that is given.
+
+        What collects tests passes over properties: the name makes this no test.
+        """
+        return self._session_of_test
+
+    def _session_of_test(self, graph: Any = None, config: Any = None, **options: Any) -> Any:
+        return (self.cached_session if graph is None else self.session)(graph, config, **options)
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of tensors in the default session."""
+        """The values of tensors in the default session, or else in that of the test."""
         session = sg.get_default_session()
-        return session.run(tensors) if session is not None else sg.Session().run(tensors)
+        if session is not None:
+            return session.run(tensors)
+        with self.cached_session() as session:
+            return session.run(tensors)
 
     def _array(self, value: Any) -> Any:
         if isinstance(value, sg.Tensor | sg.Variable):

@@ -73,12 +73,8 @@ class Loops:
         if self._strategy is not None:
             x, y, sample_weight, batch_size = self._strategy.own_part(x, y, sample_weight, batch_size)
             if not self._strategy.is_first:
-                verbose = 0
-                callbacks = [
-                    each for each in listed(callbacks) if not getattr(each, "_chief_worker_only", False)
-                ]
-        if "nb_epoch" in kwargs:
-            epochs = kwargs.pop("nb_epoch")
+                verbose, callbacks = 0, [each for each in listed(callbacks) if not _is_of_chief(each)]
+        epochs = kwargs.pop("nb_epoch", epochs)
         if kwargs:
             raise misuse(TypeError, f"fit() got an unknown argument {sorted(kwargs)[0]!r}")
         if is_of_graph(x):
@@ -92,13 +88,10 @@ class Loops:
                 arrays, held = split(arrays, validation_split)
                 validation_data = _Prepared(held, ranks)
             batches = ArrayBatches(arrays, batch_size, shuffle, steps_per_epoch)
-        for argument, count in (("epochs", epochs), ("initial_epoch", initial_epoch)):
-            if not isinstance(count, int | np.integer):
-                raise misuse(TypeError, f"{argument} is {shown(count)}, and must be a whole number")
+        _check_whole(epochs=epochs, initial_epoch=initial_epoch)
         checked = self._validation(validation_data, batch_size, validation_steps)
         if verbose == 1 and not batches.by_steps:
-            more = f", validate on {checked.samples} samples" if isinstance(checked, _Validation) else ""
-            print(f"Train on {batches.samples} samples{more}")
+            _print_samples(batches, checked)
         return self._fit(
             batches, ranks, checked, callbacks, verbose, range(initial_epoch, epochs), epochs, validation_freq
         )
@@ -422,3 +415,18 @@ def parts(item: Any) -> tuple[Any, Any, Any]:
 def _chained(first: list[Any], rest: Any) -> Any:
     yield from first
     yield from rest
+
+
+def _print_samples(batches: Batches, checked: Any) -> None:
+    more = f", validate on {checked.samples} samples" if isinstance(checked, _Validation) else ""
+    print(f"Train on {batches.samples} samples{more}")
+
+
+def _is_of_chief(callback: Any) -> bool:
+    return getattr(callback, "_chief_worker_only", False)
+
+
+def _check_whole(**counts: Any) -> None:
+    for argument, count in counts.items():
+        if not isinstance(count, int | np.integer):
+            raise misuse(TypeError, f"{argument} is {shown(count)}, and must be a whole number")

@@ -153,15 +153,15 @@ def _stacked(*numbers: Tensor) -> Tensor:
 
 @_rule("segment_sum")
 def _segment_sum(at: Given, g: Tensor) -> Sequence[Any]:
-    return [ops.gather(g, _ids(at), axis=0)]
+    return [ops.gather(g, at.input(1), axis=0), None]
 
 
 @_rule("segment_mean")
 def _segment_mean(at: Given, g: Tensor) -> Sequence[Any]:
-    ids = _ids(at)
-    sizes = ops.segment_sum(ops.ones_like(ops.cast(ids, dtype=g.dtype)), segment_ids=ids)
+    ids = at.input(1)
+    sizes = ops.segment_sum(ops.ones_like(ops.cast(ids, dtype=g.dtype)), ids)
     sizes = ops.reshape(sizes, shape=(-1, *[1] * (at.rank() - 1)))
-    return [ops.gather(g / sizes, ids, axis=0)]
+    return [ops.gather(g / sizes, ids, axis=0), None]
 
 
 @_rule("unsorted_segment_sum")
@@ -175,11 +175,6 @@ def _unsorted_segment_sum(at: Given, g: Tensor) -> Sequence[Any]:
     for _ in range(at.rank() - ids.type.rank):
         kept = ops.expand_dims(kept, axis=-1)
     return [rows * ops.cast(kept, dtype=rows.dtype), None]
-
-
-def _ids(at: Given) -> Tensor:
-    ids = at.operand("segment_ids")
-    return ids if isinstance(ids, Tensor) else constant(ids, int32)
 
 
 # Tensor arrays

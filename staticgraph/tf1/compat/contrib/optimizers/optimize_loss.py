@@ -52,12 +52,8 @@ def optimize_loss(
     loss = sg.convert_to_tensor(loss)
     if loss.shape.ndims not in (0, None):
         raise misuse(ValueError, f"optimize_loss: the loss must be a number, not of shape {loss.shape}")
-    if global_step is None:
-        global_step = sg.train.get_global_step()
-    wanted_summaries = _USUAL_SUMMARIES if summaries is None else summaries
-    for wanted in wanted_summaries:
-        if wanted not in OPTIMIZER_SUMMARIES:
-            _refuse(f"there is no summary {wanted!r}; there are {', '.join(OPTIMIZER_SUMMARIES)}")
+    global_step = sg.train.get_global_step() if global_step is None else global_step
+    wanted_summaries = _wanted(summaries)
     with sg.variable_scope(name, "OptimizeLoss", [loss, global_step]):
         first = sg.get_collection(sg.GraphKeys.UPDATE_OPS) if update_ops is None else list(update_ops)
         if first:
@@ -87,6 +83,13 @@ def optimize_loss(
         step = made.apply_gradients(pairs, global_step if increment_global_step else None, name="train")
         with sg.control_dependencies([step]):
             return sg.identity(loss)
+
+
+def _wanted(summaries: Sequence[str] | None) -> Sequence[str]:
+    for each in summaries or ():
+        if each not in OPTIMIZER_SUMMARIES:
+            _refuse(f"there is no summary {each!r}; there are {', '.join(OPTIMIZER_SUMMARIES)}")
+    return _USUAL_SUMMARIES if summaries is None else summaries
 
 
 def _refuse(text: str) -> None:
