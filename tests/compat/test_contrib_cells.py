@@ -16,9 +16,9 @@ def test_phased_lstm_opens_and_closes_as_in_tensorflow():
         session.run(tf.global_variables_initializer())
         found = session.run(outputs).ravel()[:6]
         period, phase = session.run(tf.global_variables()[6:8])
-    np.testing.assert_allclose(period, [1.5448037, 1.5598443, 2.85639], rtol=1e-6)
-    np.testing.assert_allclose(phase, [0.5256768, 0.8258723, 0.19024569], rtol=1e-6)
-    wanted = [-1.5670767e-04, 1.0597350e-04, 1.6009058e-01, -1.7803593e-04, 2.1429334e-04, 1.6011009e-01]
+    np.testing.assert_allclose(period, [2.8992095, 2.6020262, 1.8340262], rtol=1e-6)
+    np.testing.assert_allclose(phase, [1.8381104, 0.49738368, 0.91183305], rtol=1e-6)
+    wanted = [-8.6022425e-05, 1.4240373e-04, 1.5213950e-04, -1.7961775e-04, 1.7967187e-02, 3.3042318e-04]
     np.testing.assert_allclose(found, wanted, rtol=2e-5)
 
 
