@@ -140,7 +140,7 @@ def open_rows(largest: int, count: int, unit: int) -> tuple[TileRun, ...]:
 
     At most one of each smaller power of two does the rest, as far as there may be such a rest.
 
-    >>> [(run.size, run.count) for run in open_rows(6, 10)]
+    >>> [(run.size, run.count) for run in open_rows(6, 10, 1)]
     [(6, 10), (4, 1), (2, 1), (1, 1)]
     >>> [(run.size, run.count) for run in open_rows(6, 10, 64)]
     [(6, 10), (4, 1), (2, 1)]
