@@ -292,6 +292,14 @@ def _other_side(apart: Size) -> dict[str, AnySize]:
 
 
 def known_after(undecided: Undecided, values: Mapping[str, int]) -> dict[str, AnySize]:
-    """Return the values of the symbols that a question is about; of all if it does not say."""
+    """Return the values of the symbols that a question is about; of all if it does not say.
+
+    One value is enough if it answers the question: `n0*n1` is a multiple of 6 for all n1 if n0 is 6.
+    """
     names: frozenset[str] = frozenset().union(*map(symbols, undecided.sizes))
+    apart = undecided.equal[0] - undecided.equal[1] if undecided.equal is not None else 0
+    if isinstance(apart, Size):
+        for name in sorted(names, key=lambda name: (len(name), name)):
+            if not isinstance(replaced(apart, {name: values[name]}), Size):
+                return {name: values[name]}
     return {name: values[name] for name in names or values}

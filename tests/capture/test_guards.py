@@ -160,6 +160,9 @@ def index(size):
         (lambda n, m: n * n == m, (3, 9), ((N,), (N * N,)), []),
         (lambda n, m: 4 * (n // 4) == n and n // 2 == m, (8, 4), ((4 * N,), (2 * N,)), []),
         (lambda n, m: n * n - 5 == m, (3, 4), None, []),
+        (lambda n, m: 6 * (n * m // 6) == n * m, (6, 5), ((6,), (M,)), []),
+        (lambda n, m: 6 * (n * m // 6) == n * m, (5, 6), ((N,), (6,)), []),
+        (lambda n, m: 6 * (n * m // 6) == n * m, (4, 3), None, []),
         (lambda n, m: index(n), (2, 6), ((2,), (M,)), []),
         (lambda n, m: n == 3, (3, 6), ((3,), (M,)), []),
         (lambda n, m: n == 3, (4, 6), ((N,), (M,)), ["n0 != 3"]),
@@ -297,3 +300,14 @@ def test_a_session_compiles_once_for_runs_with_the_same_answers():
         with pytest.raises(sg.errors.InvalidArgumentError, match="no elements 0 to 2"):
             session.run(part, {x: np.ones((2, 2))})
         assert len(session.compiles) == 1
+
+
+def test_a_batch_that_only_the_graph_knows_leaves_the_length_open():
+    """A placeholder without a shape tells nothing; `reshape` asks if its elements are rows of six."""
+    x = sg.placeholder(sg.float32)
+    twice = sg.reshape(sg.reshape(x, [-1, 3]), [6, -1, 3]) * 2
+    with sg.Session(open_sizes=True) as session:
+        for length in (5, 4, 9, 1):
+            batch = np.random.default_rng(length).normal(size=(6, length, 3)).astype("f4")
+            np.testing.assert_array_equal(session.run(twice, {x: batch}), batch * 2)
+        assert session.compiles[0].symbols == "n1: axis 1 of Placeholder"
