@@ -140,8 +140,10 @@ class Walk:
 
     def _perform(self, op: Operation) -> Stop | None:
         rule = rule_of(self, op)
-        if self.missing and not self.missing.isdisjoint((*op.all_inputs, *rule.takes(op))):
-            return NeedsRows({})
+        if self.missing:
+            self.missing.difference_update(op.outputs)  # of another iteration
+            if not self.missing.isdisjoint((*op.all_inputs, *rule.takes(op))):
+                return NeedsRows({})
         made = self.lacking(rule.takes(op)) or rule.capture(self, op)
         if made is None or isinstance(made, Stop):
             return made

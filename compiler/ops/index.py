@@ -146,7 +146,7 @@ OPS_OF = {
     "training.adam": "apply_adam apply_ada_max",
     "training.adaptive": "apply_adagrad apply_adadelta apply_rms_prop apply_centered_rms_prop",
     "training.descent": "apply_gradient_descent apply_momentum",
-    "training.elements": "moving_average scaled_descent",
+    "training.elements": "decayed decaying_total moving_average scaled_descent",
     "training.leaders": "apply_adagrad_da apply_ftrl apply_ftrl_v2",
     "training.penalties": "apply_proximal_gradient_descent apply_proximal_adagrad",
     "training.rows": (

@@ -79,3 +79,31 @@ def test_a_formula_keeps_what_it_does_not_set():
 def test_numbers_that_stay_are_known(number, known):
     assert fixed(number() if callable(number) else number) == known
     assert fixed(sg.placeholder(sg.float32, [])) is None
+
+
+@pytest.mark.takes_long
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sg.train.AdamOptimizer(beta1=0.75, beta2=0.75),
+        lambda: sg.train.MomentumOptimizer(0.1, 0.75),
+        lambda: sg.train.RMSPropOptimizer(0.1, decay=0.75, momentum=0.75),
+    ],
+    ids=["Adam", "momentum", "RMSProp"],
+)
+@pytest.mark.parametrize(("dtype", "steps"), [("float32", 400), ("float64", 2700)])
+def test_averages_of_zeros_become_zero(make, dtype, steps):
+    """Numbers that are not normal take long, and some decay rates leave the least of them as it is."""
+    w, table = sg.Variable(np.zeros(3, dtype)), sg.Variable(np.zeros((4, 2), dtype))
+    slope, ids = sg.placeholder(dtype, []), sg.placeholder(sg.int32, [None])
+    optimizer = make()
+    step = optimizer.minimize(sg.reduce_sum(w * slope) + sg.reduce_sum(sg.gather(table, ids)))
+    slots = [optimizer.get_slot(w, name) for name in optimizer.get_slot_names()]
+    rows = [optimizer.get_slot(table, "m")] if "m" in optimizer.get_slot_names() else []
+    with sg.Session() as session:
+        session.run(sg.global_variables_initializer())
+        session.run(step, {slope: 1.0, ids: [0, 1, 2, 3]})
+        for _ in range(steps):
+            session.run(step, {slope: 0.0, ids: [0]})
+        assert not any(map(np.any, session.run(slots)))
+        assert not any(np.any(value[1:]) for value in session.run(rows))

@@ -98,7 +98,7 @@ def _rms_step(
     var: Cell, mom: Cell, lr: Any, momentum: Any, epsilon: Any, grad: Any, squares: Any
 ) -> None:
     step = grad * lr * ops.rsqrt(squares + epsilon)
-    var.subtract(mom.set(mom.value * momentum + step))
+    var.subtract(mom.add(step, momentum))
 
 
 def _rms_meaning(

@@ -50,5 +50,5 @@ def apply_momentum(
     With `use_nesterov`, the step goes along the total of the next step as far as it is known. `use_locking`
     has no effect, as a run is one step.
     """
-    new = accum.set(accum.value * momentum + grad)
+    new = accum.add(grad, momentum)
     var.subtract(grad * lr + new * momentum * lr if use_nesterov else new * lr)

@@ -45,6 +45,10 @@ class Cell:
         """Take `sample` into a moving average; returns the new average."""
         return self.set(self.value + (sample - self.value) * (1.0 - decay))
 
+    def add(self, sample: Any, decay: Any) -> Any:
+        """Take `sample` into a total in which earlier ones count `decay` as much; returns the new total."""
+        return self.set(self.value * decay + sample)
+
     def descend(self, mean: Any, squares: Any, rate: Any, epsilon: Any) -> None:
         """Take the value after a step along `mean` over the root of `squares` for the new value."""
         self.subtract(mean * rate / (ops.sqrt(squares) + epsilon))
@@ -56,6 +60,10 @@ class ValueCell(Cell):
     def average(self, sample: Any, decay: Any) -> Any:
         """Take `sample` into a moving average; returns the new average."""
         return self.set(ops.moving_average(self.value, sample, 1.0 - decay))
+
+    def add(self, sample: Any, decay: Any) -> Any:
+        """Take `sample` into a total in which earlier ones count `decay` as much; returns the new total."""
+        return self.set(ops.decaying_total(self.value, sample, decay))
 
     def descend(self, mean: Any, squares: Any, rate: Any, epsilon: Any) -> None:
         """Take the value after a step along `mean` over the root of `squares` for the new value."""

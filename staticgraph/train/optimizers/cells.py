@@ -81,7 +81,7 @@ class DecayingRows(Whole):
         self._averaged: Tensor | None = None
 
     def average(self, sample: Tensor, decay: Any) -> Tensor:
-        decayed = ops.assign(self.variable.handle, self.value * decay)
+        decayed = ops.assign(self.variable.handle, ops.decayed(self.value, decay, name="mul"))
         rows = ops.gather(decayed, self.indices, axis=0) + sample * (1.0 - decay)
         self._averaged = ops.scatter_update(self.variable.handle, self.indices, rows)
         return rows if self.only_touched else self._averaged

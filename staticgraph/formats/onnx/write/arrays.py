@@ -24,8 +24,8 @@ without(
 )
 without(
     "the compiler makes it of other ops, and graphs do not have it",
-    "absent_numbers conv_spread conv_windows distinct_numbers grouped_positions max_pool_number "
-    "moving_average scaled_descent tile_transform top_values true_positions",
+    "absent_numbers conv_spread conv_windows decaying_total distinct_numbers grouped_positions "
+    "max_pool_number moving_average scaled_descent tile_transform top_values true_positions",
 )
 
 
