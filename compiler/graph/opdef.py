@@ -106,9 +106,8 @@ class OpDef:
     # element may be, each perhaps an open size or beyond what the dtype holds; None if nothing is known
     interval: Callable[..., tuple[float, float] | None] | None = None
     elements_of: tuple[int, ...] | None = None  # an element is one of an input at these positions; (): of any
-    alias: int | None = (
-        None  # structural: the input whose value it has, where no derivative is taken any more
-    )
+    # structural: the input whose value it has, where no derivative is taken any more
+    alias: int | None = None
     cheap: bool = False  # elementwise: sooner done again than its result is kept
     element: Callable[..., Any] | None = None  # (at, *views, **attrs) -> scalar expression
     body: Callable[..., Any] | None = None  # elementwise: the formula over scalars; reduction: the combiner

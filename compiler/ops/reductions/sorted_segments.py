@@ -130,7 +130,10 @@ def _ids(*numbers: int) -> Any:
     tf="SegmentSum", numpy=_numpy(sums, 0), dtypes={"T": NUMERIC, "I": INDEX}, **_sorted("segment_sum")
 )
 def segment_sum(data: Any, segment_ids: Any, *, num_segments: Any = None) -> Any:
-    """The sum of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out."""
+    """The sum of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
+
+    There are `num_segments`, by default as many as the ids tell.
+    """
     return unsorted_segment_sum(data, segment_ids, num_segments=num_segments)
 
 
@@ -138,7 +141,10 @@ def segment_sum(data: Any, segment_ids: Any, *, num_segments: Any = None) -> Any
     tf="SegmentProd", numpy=_numpy(products, 1), dtypes={"T": NUMERIC, "I": INDEX}, **_sorted("segment_prod")
 )
 def segment_prod(data: Any, segment_ids: Any, *, num_segments: Any = None) -> Any:
-    """The product of the slices with equal `segment_ids`, a sorted vector; 1 for an id left out."""
+    """The product of the slices with equal `segment_ids`, a sorted vector; 1 for an id left out.
+
+    There are `num_segments`, by default as many as the ids tell.
+    """
     return unsorted_segment_prod(data, segment_ids, num_segments=num_segments)
 
 
@@ -146,7 +152,10 @@ def segment_prod(data: Any, segment_ids: Any, *, num_segments: Any = None) -> An
     tf="SegmentMax", numpy=_numpy(largest, 0), dtypes={"T": ORDERED, "I": INDEX}, **_sorted("segment_max")
 )
 def segment_max(data: Any, segment_ids: Any, *, num_segments: Any = None) -> Any:
-    """The largest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out."""
+    """The largest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
+
+    There are `num_segments`, by default as many as the ids tell.
+    """
     return _zero_if_empty(unsorted_segment_max, data, segment_ids, num_segments)
 
 
@@ -154,7 +163,10 @@ def segment_max(data: Any, segment_ids: Any, *, num_segments: Any = None) -> Any
     tf="SegmentMin", numpy=_numpy(smallest, 0), dtypes={"T": ORDERED, "I": INDEX}, **_sorted("segment_min")
 )
 def segment_min(data: Any, segment_ids: Any, *, num_segments: Any = None) -> Any:
-    """The smallest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out."""
+    """The smallest of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
+
+    There are `num_segments`, by default as many as the ids tell.
+    """
     return _zero_if_empty(unsorted_segment_min, data, segment_ids, num_segments)
 
 
@@ -176,7 +188,7 @@ def _mean_numpy(data: np.ndarray, segment_ids: np.ndarray, num_segments: int | N
 def segment_mean(data: Any, segment_ids: Any, *, num_segments: Any = None) -> Any:
     """The mean of the slices with equal `segment_ids`, a sorted vector; 0 for an id left out.
 
-    That of integers is rounded towards zero.
+    That of integers is rounded towards zero. There are `num_segments`, by default as many as the ids tell.
     """
     dtype = sum_dtype(data.dtype)
     total = unsorted_segment_sum(ops.cast(data, dtype=dtype), segment_ids, num_segments=num_segments)

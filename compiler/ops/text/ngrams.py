@@ -46,11 +46,13 @@ def string_n_grams(
     pad_width: int,
     preserve_short_sequences: bool,
 ) -> Any:
-    """The n-grams of each row of strings, those of one width after those of another, and where rows end.
+    """The n-grams of each row of strings, those of one of `ngram_widths` after those of another, and where
+    rows end.
 
-    Row `i` is `data[data_splits[i]:data_splits[i + 1]]`. On each side of a row there are `pad_width`
-    paddings, and at most one fewer than a width; -1 stands for as many. A row that is too short for all
-    widths gives all of it in one if `preserve_short_sequences`.
+    Row `i` is `data[data_splits[i]:data_splits[i + 1]]`. The strings of an n-gram are joined by `separator`.
+    On each side of a row there are `pad_width` paddings, `left_pad` and `right_pad`, and at most one fewer
+    than a width; -1 stands for as many. A row that is too short for all widths gives all of it in one if
+    `preserve_short_sequences`.
     """
     ends = data_splits.tolist()
     if (

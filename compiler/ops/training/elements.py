@@ -33,7 +33,8 @@ def _flushed(x: Any) -> Any:
     """`x`, or zero if it is not normal. Numbers of float16 all are, as they are computed in float32."""
     if x.dtype is float16:
         return x
-    return scalar.select(scalar.abs(x) < _LEAST[8 if x.dtype is float64 else 4], 0.0, x)
+    small = scalar.abs(x) < _LEAST[8 if x.dtype is float64 else 4]
+    return scalar.select(small & scalar.ne(x, 0.0), 0.0, x)  # zero itself has the slope of `x`
 
 
 def _flushed_by_numpy(x: Any) -> Any:

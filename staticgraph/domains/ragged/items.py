@@ -38,15 +38,9 @@ def _item(x: Any, keys: list[Any]) -> Any:
         and not -x.shape[0].value <= key < x.shape[0].value
     ):
         raise misuse(ValueError, f"row {key} is out of range: there are {x.shape[0].value} rows")
-    splits = x.row_splits
-    start, limit = (splits[key], splits[key + 1]) if not _is_last(key) else (splits[-2], splits[-1])
-    if isinstance(key, int) and key < -1:
-        start, limit = splits[key - 1], splits[key]
-    return _item(x.values[start:limit], rest)
-
-
-def _is_last(key: Any) -> bool:
-    return isinstance(key, int) and key == -1
+    starts, limits = x.row_splits[:-1], x.row_splits[1:]
+    row = x.values[starts[key] : limits[key]]
+    return _item(row, rest) if isinstance(row, RaggedTensor) else row[tuple(rest)]
 
 
 def _slice_of_rows(x: RaggedTensor, key: slice) -> RaggedTensor:

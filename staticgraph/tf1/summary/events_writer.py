@@ -19,7 +19,7 @@ class EventsWriter:
     >>> import staticgraph.compat.tf1 as tf, tempfile
     >>> writer = tf.pywrap_tensorflow.EventsWriter(f"{tempfile.mkdtemp()}/train")
     >>> writer.WriteEvent(tf.Event(step=1))
-    >>> writer.Close()
+    >>> _ = writer.Close()
     """
 
     def __init__(self, file_prefix: Any) -> None:

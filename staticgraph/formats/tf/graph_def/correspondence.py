@@ -36,6 +36,7 @@ IGNORED = frozenset(_IGNORED.split())
 _READ_AS = {
     "Fill": "fill",
     "Identity": "identity",
+    "Mul": "multiply",
     "Select": "select_rows",
     "SelectV2": "select",
     "ZerosLike": "zeros_like",
@@ -88,7 +89,9 @@ def pairs(op: OpDef, type: str = "") -> Pairs | None:
     theirs = signature(type or op.tf)
     if theirs is None or op.effect is Effect.CONTROL:  # functions are regions here
         return None
-    tensors = [param for param in op.params if param.role is not Role.ATTR]
+    # TensorFlow's sorted segments have no operand for their number.
+    alone_here = {"num_segments"} if op.counted is not None else set()
+    tensors = [param for param in op.params if param.role is not Role.ATTR and param.name not in alone_here]
     inputs = _paired(theirs.inputs, tensors)
     if inputs is None or len(inputs) != len(tensors):
         return None

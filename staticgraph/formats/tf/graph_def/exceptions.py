@@ -235,6 +235,18 @@ def _step_of_rows(writer: Writer, op: Operation) -> bool:
     return True
 
 
+@_exception("segment_sum", "segment_prod")
+def _known_segments(writer: Writer, op: Operation) -> bool:
+    """TensorFlow's op of sorted ids is not told how many segments there are, that of unsorted ones is."""
+    count = op.operands.get("num_segments")
+    if count is None:
+        return False
+    data, ids = op.tensors
+    dtypes = {"T": data.dtype, "Tindices": ids.dtype, "Tnumsegments": count.dtype}
+    writer.node(f"Unsorted{op.type}", op.name, [writer.port(t, op) for t in (data, ids, count)], dtypes, op)
+    return True
+
+
 @_exception("pick")
 def _pick(writer: Writer, op: Operation) -> bool:
     """A slice at one index, which takes the other axes as a whole."""

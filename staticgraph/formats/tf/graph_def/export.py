@@ -263,6 +263,8 @@ def _regular(writer: Writer, op: Operation) -> bool:
     together = pairs(op.definition)
     if together is None or any(op.attrs[p.name] != p.default for p in together.ours_alone):
         return False
+    if op.definition.counted is not None and (op.operands or op.attrs.get("num_segments") is not None):
+        return False
     bound = bound_attrs(together, op)
     ports: list[str] = []
     for argument, param in together.inputs:

@@ -7,7 +7,8 @@ A module is imported when a graph needs it.
 EXCEPTIONS_OF = {
     "formats.tf.graph_def.exceptions": (
         "assert_true custom_gradient foreign foreign_handle initialized_value log_softmax pick print_line "
-        "print_values pseudo_inverse seed softmax softmax_cross_entropy sparse_softmax_cross_entropy "
+        "print_values pseudo_inverse seed segment_prod segment_sum softmax softmax_cross_entropy "
+        "sparse_softmax_cross_entropy "
         "sparse_apply_adadelta sparse_apply_adagrad sparse_apply_adagrad_da sparse_apply_centered_rms_prop "
         "sparse_apply_ftrl sparse_apply_ftrl_v2 sparse_apply_momentum sparse_apply_proximal_adagrad "
         "sparse_apply_proximal_gradient_descent sparse_apply_rms_prop"

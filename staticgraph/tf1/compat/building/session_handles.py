@@ -222,7 +222,7 @@ def _holder(handle: Any) -> Tensor:
 
 @host(tf="GetSessionHandle", type=lambda value, owner: TensorType(string, ()), stateful=True)
 def keep_session_tensor(value: Any, *, owner: _Owner) -> Any:
-    """Keeps a value, and returns its handle."""
+    """The handle of a value, which the session keeps with those of `owner`."""
     handle = f"GetSessionHandle;{next(_numbers)};{_DEVICE}"
     store = owner.kept()
     store.values[handle] = np.array(value)
@@ -237,7 +237,7 @@ def keep_session_tensor(value: Any, *, owner: _Owner) -> Any:
     dtypes=frozenset({string}),
 )
 def read_session_tensor(handle: Any, *, owner: _Owner, dtype: DType) -> Any:
-    """The value that a handle stands for."""
+    """The value that a handle stands for, among those of `owner`."""
     value = owner.kept().get(handle[()].decode())
     if value.dtype != dtype.numpy:
         raise InvalidArgumentError(f"the handle stands for {value.dtype.name}, not for {dtype.name}")
@@ -246,6 +246,6 @@ def read_session_tensor(handle: Any, *, owner: _Owner, dtype: DType) -> Any:
 
 @host(tf="DeleteSessionTensor", type=lambda handle, owner: (), stateful=True, dtypes=frozenset({string}))
 def forget_session_tensor(handle: Any, *, owner: _Owner) -> Any:
-    """Forgets the value that a handle stands for."""
+    """Nothing: the session forgets the value of `owner` that a handle stands for."""
     owner.kept().values.pop(handle[()].decode(), None)
     return ()
