@@ -53,10 +53,7 @@ class Intervals:
         found = self._computed(value)
         if found is None:
             return whole
-        least, greatest = (
-            bounds(found[0])[0],
-            bounds(found[1])[1],
-        )  # ends are compared
+        least, greatest = bounds(found[0])[0], bounds(found[1])[1]  # numbers: ends are compared
         return (least, greatest) if whole[0] <= least and greatest <= whole[1] else whole
 
     def _computed(self, value: Value) -> Interval | None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler import ops
 from staticgraph.formats.tf.graph_def import GraphDefError, own_nodes
 from staticgraph.formats.tf.messages import GraphDef
 from staticgraph.formats.tf.messages.tensors import make_tensor_proto
@@ -399,3 +400,27 @@ def test_what_an_input_becomes_is_told_by_text_or_bytes(key):
         for wrong in ([sg.constant(3.0)], {3: sg.constant(3.0)}):
             with pytest.raises(TypeError, match="input_map must be a dictionary mapping strings to Tensor"):
                 sg.import_graph_def(graph.as_graph_def(), wrong)
+
+
+def test_sums_of_a_known_number_of_segments_are_those_of_unsorted_ids(graph):
+    """TensorFlow's op of sorted ids is not told how many there are."""
+    data, ids = sg.constant(np.ones((3, 2), np.float32)), sg.constant([0, 0, 2])
+    count = sg.placeholder(sg.int32, [], name="count")
+    ops.segment_sum(data, ids, num_segments=count, name="known")
+    ops.segment_sum(data, ids, name="told")
+    assert own_nodes(graph) == {}
+    types = {node.name: node.op for node in graph.as_graph_def().node}
+    assert (types["known"], types["told"]) == ("UnsortedSegmentSum", "SegmentSum")
+    with sg.Graph().as_default(), sg.Session() as sess:
+        made = sg.import_graph_def(graph.as_graph_def(), return_elements=["known:0", "told:0"])
+        known, told = sess.run(made, {"import/count:0": 4})
+    assert known[:, 0].tolist() == [2, 0, 1, 0] and told[:, 0].tolist() == [2, 0, 1]
+
+
+def test_a_product_is_read_as_one_though_averages_that_decay_are_written_as_such(graph):
+    x = sg.constant([2.0, 3.0])
+    ops.decayed(x, 0.5, name="decayed")
+    assert [node.op for node in graph.as_graph_def().node if node.name == "decayed"] == ["Mul"]
+    with sg.Graph().as_default():
+        (made,) = sg.import_graph_def(graph.as_graph_def(), return_elements=["decayed"])
+        assert made.definition.name == "multiply"

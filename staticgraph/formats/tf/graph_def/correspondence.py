@@ -64,7 +64,7 @@ class Pairs:
     signature: Signature
     inputs: tuple[tuple[Argument, Param], ...]  # in TensorFlow's order
     attrs: tuple[tuple[Attribute, Param], ...]
-    ours_alone: tuple[Param, ...]  # attributes that TensorFlow's has not
+    ours_alone: tuple[Param, ...]  # attributes and operands that TensorFlow's has not
     required: frozenset[str]  # attributes of TensorFlow's that have no default
 
     @property
@@ -90,13 +90,13 @@ def pairs(op: OpDef, type: str = "") -> Pairs | None:
     if theirs is None or op.effect is Effect.CONTROL:  # functions are regions here
         return None
     # TensorFlow's sorted segments have no operand for their number.
-    alone_here = {"num_segments"} if op.counted is not None else set()
-    tensors = [param for param in op.params if param.role is not Role.ATTR and param.name not in alone_here]
+    alone = [param for param in op.params if op.counted is not None and param.role is Role.OPERAND]
+    tensors = [param for param in op.params if param.role is not Role.ATTR and param not in alone]
     inputs = _paired(theirs.inputs, tensors)
     if inputs is None or len(inputs) != len(tensors):
         return None
     renamed = {**_RENAMED, **_RENAMED_IN.get(op.name, {})}
-    attrs, alone = [], []
+    attrs = []
     for param in op.params:
         if param.role is Role.ATTR:
             name = param.name if param.name in theirs.attrs else renamed.get(param.name, "")

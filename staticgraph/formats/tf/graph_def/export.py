@@ -17,7 +17,7 @@ from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.opdef import OpDef, Param, Role
+from staticgraph.compiler.graph.opdef import REQUIRED, OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import cached_property
@@ -261,9 +261,7 @@ def node_def(
 def _regular(writer: Writer, op: Operation) -> bool:
     """Write an operation as the one node that its op is beside; False where it is none."""
     together = pairs(op.definition)
-    if together is None or any(op.attrs[p.name] != p.default for p in together.ours_alone):
-        return False
-    if op.definition.counted is not None and (op.operands or op.attrs.get("num_segments") is not None):
+    if together is None or any(op.attrs.get(p.name, REQUIRED) != p.default for p in together.ours_alone):
         return False
     bound = bound_attrs(together, op)
     ports: list[str] = []

@@ -37,9 +37,8 @@ def restore_v2(
 
 
 def _values(prefix: Any, names: Any, parts: Any, dtypes: Sequence[sg.DType]) -> list[Any]:
-    from staticgraph.formats.tf.checkpoints.checkpoint_reader import (
-        NewCheckpointReader,
-    )  # few programs read one
+    # Few programs read one.
+    from staticgraph.formats.tf.checkpoints.checkpoint_reader import NewCheckpointReader
     from staticgraph.runtime.files.values import Part
 
     reader = NewCheckpointReader(prefix.decode())

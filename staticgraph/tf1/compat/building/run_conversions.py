@@ -25,7 +25,7 @@ def register_session_run_conversion_functions(
             function that makes the result of the list of their values.
         feed_function: A function of an object and the value that is fed to it. It returns pairs of a tensor
             and its value. Without it, objects of the class cannot be fed.
-        feed_function_for_partial_run: Changes nothing; there are no partial runs.
+        feed_function_for_partial_run: Changes nothing: what a partial run will be fed is told as tensors.
 
     Raises:
         ValueError: The class, or one derived from it, is registered already.

@@ -9,7 +9,7 @@ from staticgraph.building import nest
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.nn.rnn_cell.base import LayerRNNCell, batch_of_zeros
+from staticgraph.nn.rnn_cell.base import LayerRNNCell, zero_state_tensors
 from staticgraph.tf1.compat.rnn.recurrent_linear import bias_of, kernel_of, linear, product
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
 ]  # fmt: skip
 
 _WEIGHTS_VARIABLE_NAME, _BIAS_VARIABLE_NAME = "kernel", "bias"
+_zero_state_tensors = zero_state_tensors
 
 
 def _linear(
@@ -78,11 +79,6 @@ def _sizes(value: Any) -> Any:
     if shape is None:
         raise misuse(ValueError, "the number of axes of a prefix or suffix must be known")
     return list(shape)
-
-
-def _zero_state_tensors(state_size: Any, batch_size: Any, dtype: Any) -> Any:
-    """Zeros of the shape [batch_size, *size] for each size of a nested `state_size`."""
-    return nest.map_structure(lambda size: batch_of_zeros(batch_size, size, dtype), state_size)
 
 
 def assert_like_rnncell(cell_name: str, cell: Any) -> None:

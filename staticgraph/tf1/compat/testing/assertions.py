@@ -240,8 +240,8 @@ class _Written(io.StringIO):
         return self.getvalue()
 
 
-class _File:
-    """A file of a test."""
+class _Place:
+    """A file or a folder of a test."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -252,6 +252,10 @@ class _File:
         return str(self._path)
 
     __fspath__ = full_path.fget  # type: ignore[attr-defined]
+
+
+class _File(_Place):
+    """A file of a test."""
 
     def read_text(self) -> str:
         """Return the text."""
@@ -278,18 +282,8 @@ class _File:
         return self._path.open(mode)
 
 
-class _Folder:
+class _Folder(_Place):
     """A folder of a test."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    @property
-    def full_path(self) -> str:
-        """The path."""
-        return str(self._path)
-
-    __fspath__ = full_path.fget  # type: ignore[attr-defined]
 
     def create_file(
         self,
