@@ -34,6 +34,7 @@ _PACKAGES = (__name__.partition(".")[0], "llvmlite", "numpy")
 AnyLock = TypeVar("AnyLock", bound=Any)
 _brief: WeakSet[Any] = WeakSet()
 _patient: list[Any] = [threading.RLock()]  # the first is for forks themselves: one at a time
+_late: list[Any] = []  # patient too, and taken after the pauses
 _pauses: list[tuple[Callable[[], object], Callable[[], object]]] = []  # and what ends each
 _functions: list[Callable[[], object]] = []
 _methods: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # names of methods, by object
@@ -55,6 +56,12 @@ def brief(lock: AnyLock) -> AnyLock:
 def patient(lock: AnyLock) -> AnyLock:
     """Register a reentrant lock that a fork waits for, and return it. It is kept for good."""
     _patient.append(lock)
+    return lock
+
+
+def late(lock: AnyLock) -> AnyLock:
+    """Register a patient lock that threads may need to come to their pause, and return it."""
+    _late.append(lock)
     return lock
 
 
@@ -83,10 +90,10 @@ def reclaim(lock: Any) -> bool:
 def _before() -> None:
     # A module that another thread was importing may have registered more, and that thread may use it by now.
     while True:
-        registered = len(_patient), len(_pauses)
+        registered = len(_patient), len(_pauses), len(_late)
         _hold_locks()
         _hold_imports(time.monotonic() + _IMPORT_WAIT)
-        if registered == (len(_patient), len(_pauses)):
+        if registered == (len(_patient), len(_pauses), len(_late)):
             return
         _after_in_parent()
 
@@ -98,6 +105,9 @@ def _hold_locks() -> None:
     for pause, resume in _pauses:
         pause()
         _resumes.append(resume)
+    for lock in _late:
+        lock.acquire()
+        _held.append(lock)
     end = time.monotonic() + _BRIEF_WAIT
     for lock in list(_brief):
         if lock.acquire(timeout=max(0.0, end - time.monotonic())):

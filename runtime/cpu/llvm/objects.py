@@ -112,7 +112,8 @@ def _declared(library: Any, **functions: tuple[Any, ...]) -> Any:
 
 
 # llvmlite's own lock, which the end of any object of its classes takes: in any thread, at any time.
-forks.patient(ffi.lib._lock._lock)
+# A thread that compiles takes it for its first writer, and a fork waits for that thread.
+forks.late(ffi.lib._lock._lock)
 
 _POINTER, _TEXT = ctypes.c_void_p, ctypes.c_char_p
 _PATH = ffi.lib._name
