@@ -128,6 +128,26 @@ print(child(lambda: at_work))
 """,
         "[0]",
     ),
+    "a thread that compiles and needs the lock of that library": (
+        """
+from llvmlite.binding import ffi
+from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.runtime.cpu.llvm.compile_threads import CompileThreads
+sg.Session().run(sg.constant(1.0) * 2.0)
+at_work, done = threading.Event(), []
+def work(codes):
+    at_work.set()
+    until(lambda: forks._held)
+    threading.Event().wait(0.2)
+    with ffi.lib._lock:
+        done.append("compiled")
+ahead = CompileThreads(work)
+ahead.begin(Code("first", ""))
+at_work.wait()
+print(child(lambda: done))
+""",
+        "['compiled']",
+    ),
     "a thread in a library that LLVM is reached by": (
         """
 from llvmlite.binding import ffi
