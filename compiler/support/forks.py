@@ -6,7 +6,9 @@ one of three kinds:
 
 * `brief` ones are held for moments. A fork takes them all, so that the child finds them free and what they
   guard whole. If a thread does not give one back in time, the child gets it free nevertheless.
-* `patient` ones too, but a fork waits for them as long as it takes: LLVM cannot be left in the middle.
+* `patient` ones too, but a fork waits for them as long as it takes: LLVM cannot be left in the middle. A fork
+  takes them first, then waits for the threads that pause, and takes those last that such a thread may need to
+  come so far: `late` ones.
 * Lasting ones may be held for as long as a run takes. Their owner asks `reclaim` for them in the child, from
   a function that it gives to `in_child`, and refuses to go on with what was lost.
 
@@ -60,13 +62,13 @@ def patient(lock: AnyLock) -> AnyLock:
 
 
 def late(lock: AnyLock) -> AnyLock:
-    """Register a patient lock that threads may need to come to their pause, and return it."""
+    """Register a patient lock that a thread may need to come to its pause, and return it."""
     _late.append(lock)
     return lock
 
 
 def pausing(pause: Callable[[], object], resume: Callable[[], object]) -> None:
-    """Call `pause` before each fork, when nobody has a patient lock any more, and `resume` in the parent."""
+    """Call `pause` before each fork, which has the patient locks by then, and `resume` in the parent."""
     _pauses.append((pause, resume))
 
 

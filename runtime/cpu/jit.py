@@ -117,7 +117,7 @@ def _begin(code: Code) -> None:
         return
     if _from_disk(code) is None:
         if _AHEAD.begin(code):
-            _batches()  # here, since a fork that waits for threads that compile has llvmlite's lock by then
+            _batches()  # here, since of the threads that compile each would make its own
 
 
 def mark() -> int:
