@@ -25,7 +25,7 @@ import numpy as np
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
-from staticgraph.compiler.graph.function import Value, substitute_more
+from staticgraph.compiler.graph.function import FEED, Value, substitute_more
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -125,7 +125,7 @@ def feeds_of(
 ) -> Feeds:
     """Return parameters for fed tensors of these types. `static`: the values that are known."""
     params = {
-        t: build.parameter(f"feed {t.name}", type.dtype, type.static_shape) for t, type in types.items()
+        t: build.parameter(f"{FEED}{t.name}", type.dtype, type.static_shape) for t, type in types.items()
     }
     return Feeds(
         params,
