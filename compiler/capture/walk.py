@@ -44,7 +44,7 @@ from staticgraph.compiler.capture.step import (
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, layout, refused
-from staticgraph.compiler.graph.function import Value, as_outputs, substitute_more
+from staticgraph.compiler.graph.function import FEED, Value, as_outputs, substitute_more
 from staticgraph.compiler.graph.opdef import Effect, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.size_contexts import Undecided
@@ -147,7 +147,7 @@ def feeds_of(
 ) -> Feeds:
     """Return parameters for fed tensors of these types. `static`: the values that are known."""
     params = {
-        t: build.parameter(f"feed {t.name}", type.dtype, type.static_shape) for t, type in types.items()
+        t: build.parameter(f"{FEED}{t.name}", type.dtype, type.static_shape) for t, type in types.items()
     }
     return Feeds(
         params,

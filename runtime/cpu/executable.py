@@ -83,6 +83,7 @@ class CpuExecutable:
             shared = OpenStep(prepared) if first is None else first.shared
             self.shared = shared
             self.prepared = shared.at(values) if values else prepared  # what a run needs of the step
+            shared.require_memory(self.prepared.program)
             self._again = again
             self.values = values
             self.checks = checks  # of a checked step: says what is wrong where results are not finite

@@ -1,5 +1,5 @@
-"""Layouts of what native functions share with the runtime, which makes it: a thread pool; the watch that tells
-a step to stop; the record by which a step calls MPI, which is filled once per process.
+"""Layouts of what native functions share with the runtime, which makes it: a thread pool; the watch that
+tells a step to stop; the record by which a step calls MPI, which is filled once per process.
 """
 
 from __future__ import annotations
