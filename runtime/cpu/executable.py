@@ -301,7 +301,7 @@ def _watch() -> Watch:
 
 def _does_not_fit(made: Compiled | LoadedProgram, values: Mapping[str, int]) -> ResourceExhaustedError:
     """The error for a step that needs more memory than there is."""
-    from staticgraph.compiler.lower.memory_use import does_not_fit  # needed only then
+    from staticgraph.compiler.lower.buffer_assignment import does_not_fit  # needed only then
 
     return does_not_fit((made.closed(values) if values else made).memory)
 

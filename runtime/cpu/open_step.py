@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from staticgraph.runtime.cpu.disk.loaded_program import LoadedProgram
     from staticgraph.runtime.cpu.pool import Pool
 
-ASKED = (
-    1 << 28
-)  # bytes of a run from which on the system is asked if it has them: that takes as long as a step
+# Bytes of a run from which on the system is asked if it has them: to ask takes as long as a small step.
+ASKED = 1 << 28
 AHEAD = 1 << 28  # bytes up to which an arena that is too small is replaced by one of twice its size
 MUCH = 1 << 20  # bytes of a step beside which it matters what is kept: to give that back takes a millisecond
 
