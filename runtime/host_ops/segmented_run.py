@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.regions import outermost, regions_of
 from staticgraph.compiler.capture.segments import crossing, is_host, reaches, stages
 from staticgraph.compiler.capture.step import Calls, NeedsHost, NeedsSegments, NeedsStage, Step
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, outermost, regions_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable

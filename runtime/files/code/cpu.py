@@ -63,7 +63,7 @@ _DECIDING = (
     "codegen/llvm/step.py",
     "codegen/llvm/step_function.py",
     "codegen/native/pool.py",
-    "codegen/native/pool_layout.py",
+    "codegen/native/layouts.py",
     "codegen/llvm/control_flow.py",
     "codegen/native/dispatch_layout.py",
     "codegen/native/dispatch.py",
