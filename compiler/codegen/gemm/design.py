@@ -9,6 +9,7 @@ an open number of rows      for few of them one of these, for many another one
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.abi import Phase
@@ -30,7 +31,7 @@ from staticgraph.compiler.codegen.gemm.split_k import (
     used_chunks,
 )
 from staticgraph.compiler.codegen.gemm.tiles import Along
-from staticgraph.compiler.codegen.gemm.transpose import turned
+from staticgraph.compiler.codegen.gemm.transpose import turned, turning_phase
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import AnySize
@@ -38,7 +39,7 @@ from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.codegen.gemm.by_rows import Unpacked
+    from staticgraph.compiler.codegen.gemm.open_rows import Unpacked
 
 Whole = Callable[[GemmWriter, Tile], list[str]]  # writes the finished sums of a tile
 _WHOLE: dict[Along, Whole] = {Along.COLUMNS: column_sums, Along.ROWS: row_sums, Along.SUM: dot_sums}
@@ -88,14 +89,22 @@ class Design:
 def design(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE) -> Design:
     """Decide how a product is done, apart from what was chosen."""
     c = with_formulas(contraction, target)
-    first, reserved = None, 0
-    if turn := turned(c, target):
-        first, c, reserved = turn.phase, turn.contraction, turn.shared_bytes
-    usual = plan(c, target, reserved)
+    turn = turned(c, target)
+    reserved = turn.shared_bytes if turn else 0
+    usual = plan(turn.contraction if turn else c, target, reserved)
+    grid = usual.grid
+    if c.sizes:
+        from staticgraph.compiler.codegen.gemm.open_rows import in_run  # for open sizes
+
+        grid = in_run(c, grid)
+        c = replace(c, sizes=tuple(dict.fromkeys((*c.sizes, *grid.open_parts))))
+    first = turning_phase(c, target) if turn else None
+    if turn:
+        c = replace(turn.contraction, sizes=c.sizes)
     cut = sliced(c, usual, reserved)
     if cut is not None:
         return Design(c, first, *_slices(cut, target, choice))
-    decided = usual if choice == NO_CHOICE else plan(c, target, reserved, choice)
+    decided = replace(usual, grid=grid) if choice == NO_CHOICE else plan(c, target, reserved, choice)
     part = _part(c, decided)
     shared, private = decided.shared_bytes, decided.private_bytes
     few = sliced_if_few(c, usual, reserved)
@@ -114,7 +123,7 @@ def _part(c: Contraction, p: GemmPlan) -> Part:
 
 
 def _unpacked_if_few(c: Contraction, usual: GemmPlan, target: CpuTarget, reserved: int) -> Unpacked | None:
-    from staticgraph.compiler.codegen.gemm.by_rows import unpacked_if_few  # for open sizes
+    from staticgraph.compiler.codegen.gemm.open_rows import unpacked_if_few  # for open sizes
 
     return unpacked_if_few(c, usual, target, reserved)
 
