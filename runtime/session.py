@@ -425,7 +425,7 @@ class Session(PartialRuns):
         >>> sg.Session().list_devices()[0].name
         '/job:localhost/replica:0/task:0/device:CPU:0'
         """
-        from staticgraph.runtime.gpu.listed_devices import listed_devices  # few programs ask
+        from staticgraph.runtime.gpu.placement import listed_devices  # few programs ask
 
         return [*listed_devices()]
 

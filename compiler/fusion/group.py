@@ -160,6 +160,11 @@ def is_alias(node: Node) -> bool:
 _ALIASES = RESHAPES | {"barrier"}
 
 
+def has_product(group: Group) -> bool:
+    """Return True if a group computes sums of products."""
+    return any(node.op.kind is Kind.CONTRACTION for node in group.nodes)
+
+
 def is_host(node: Node) -> bool:
     """Return True if a node is computed by its NumPy meaning.
 

@@ -7,7 +7,7 @@ those around it; nothing outside may use theirs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.dtypes import DType
@@ -351,3 +351,21 @@ def ancestors(roots: Iterable[Operation], cut: Collection[Tensor] = ()) -> set[O
 def needed(roots: Iterable[Operation], cut: Collection[Tensor] = ()) -> list[Operation]:
     """`ancestors` in order of construction, which is an order in which they can run."""
     return sorted(ancestors(roots, cut), key=lambda op: op.id)
+
+
+class _Originals(dict[Operation, Operation]):
+    """The original of each backward operation of a graph."""
+
+
+def originals(graph: Any) -> Mapping[Operation, Operation]:
+    """Return the operations that `gradients` made backward ones for, by these, as long as the program runs.
+
+    Both come from one line of the user's program, so an error at the line asks which of them is meant.
+    """
+    found: Mapping[Operation, Operation] = graph.attached.get(_Originals, {})
+    return found
+
+
+def note_original(backward: Sequence[Operation], original: Operation) -> None:
+    """Note which operation the backward ones were made for."""
+    original.graph.attached.setdefault(_Originals, _Originals()).update(dict.fromkeys(backward, original))

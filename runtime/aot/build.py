@@ -23,12 +23,11 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundErro
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.aot.example import example
 from staticgraph.runtime.aot.header import header
-from staticgraph.runtime.aot.interface import Interface
+from staticgraph.runtime.aot.interface import Interface, identifier
 from staticgraph.runtime.aot.layout import constants_of, interface_of
-from staticgraph.runtime.aot.names import identifier
 from staticgraph.runtime.aot.steps import CompiledFunction, Shapes, compiled_functions
-from staticgraph.runtime.cpu.llvm import half
-from staticgraph.runtime.cpu.llvm.objects import ObjectWriter, initialize_all
+from staticgraph.runtime.cpu import half
+from staticgraph.runtime.cpu.objects import ObjectWriter, initialize_all
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.loaded import LoadedGraph
 

@@ -204,7 +204,7 @@ class _Compiled:
 
     def _near(self, node: Node, users: Sequence[Path], many: bool) -> Path:
         """The place of a parameter or constant: near its only users, or in the scope of its name."""
-        if _is_fed(node) or not users:
+        if any(value.is_fed for value in node.outputs) or not users:
             return self.around
         common = tuple(names[0] for names in takewhile(lambda ns: len({*ns}) == 1, zip(*users, strict=False)))
         if not many and common in self.layout.regions:
@@ -334,10 +334,6 @@ class _Compiled:
 
 def _key(node: Node, path: Path) -> str:
     return f"{node.serial} {'/'.join(path)}"
-
-
-def _is_fed(node: Node) -> bool:
-    return node.op.name == "parameter" and node.attrs["name"].startswith("feed ")
 
 
 def _kind(node: Node) -> str:

@@ -15,8 +15,8 @@ from staticgraph.compiler.graph.errors import ShapeError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.recording.op_count import count_as_resource, count_more, is_resource
-from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of

@@ -26,8 +26,8 @@ from staticgraph.compiler.fusion import cost
 from staticgraph.compiler.fusion import horizontal_fusion as join
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.kernel import cost as kernel_cost
+from staticgraph.compiler.kernel.schedule_cpu import parallelize as chunk
 from staticgraph.compiler.kernel.schedule_cpu import row_schedule as place_rows
-from staticgraph.compiler.kernel.schedule_cpu import share_out as chunk
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu.disk import disk_cache

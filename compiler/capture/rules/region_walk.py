@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from staticgraph.compiler.capture.prune import only_entered
 from staticgraph.compiler.capture.regions import around, is_branch
-from staticgraph.compiler.capture.rules.random_states import counter
+from staticgraph.compiler.capture.rules.states import counter
 from staticgraph.compiler.capture.step import Needs, Stop
 from staticgraph.compiler.capture.walk import Walk
 from staticgraph.compiler.graph.function import Value

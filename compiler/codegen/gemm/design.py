@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.abi import Phase
+from staticgraph.compiler.codegen.gemm.cache_lines import crossing_part
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import Grid
 from staticgraph.compiler.codegen.gemm.epilogue import with_formulas
@@ -90,21 +91,19 @@ def design(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOI
     """Decide how a product is done, apart from what was chosen."""
     c = with_formulas(contraction, target)
     turn = turned(c, target)
-    reserved = turn.shared_bytes if turn else 0
-    usual = plan(turn.contraction if turn else c, target, reserved)
-    grid = usual.grid
+    reserved, multiplied = (turn.shared_bytes, turn.contraction) if turn else (0, c)
+    usual = plan(multiplied, target, reserved)
+    decided = _decided(multiplied, target, reserved, choice, usual)
     if c.sizes:
         from staticgraph.compiler.codegen.gemm.open_rows import in_run  # for open sizes
 
-        grid = in_run(c, grid)
-        c = replace(c, sizes=tuple(dict.fromkeys((*c.sizes, *grid.open_parts))))
+        decided = replace(decided, grid=in_run(multiplied, decided.grid))
+        c = replace(c, sizes=tuple(dict.fromkeys((*c.sizes, *decided.grid.open_parts))))
     first = turning_phase(c, target) if turn else None
-    if turn:
-        c = replace(turn.contraction, sizes=c.sizes)
+    c = replace(multiplied, sizes=c.sizes)
     cut = sliced(c, usual, reserved)
     if cut is not None:
         return Design(c, first, *_slices(cut, target, choice))
-    decided = replace(usual, grid=grid) if choice == NO_CHOICE else plan(c, target, reserved, choice)
     part = _part(c, decided)
     shared, private = decided.shared_bytes, decided.private_bytes
     few = sliced_if_few(c, usual, reserved)
@@ -115,6 +114,17 @@ def design(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOI
         private = max(private, unpacked.plan.private_bytes)
         return Design(c, first, (part,), shared, private, (_part(c, unpacked.plan),), unpacked.rows)
     return Design(c, first, (part,), shared, private)
+
+
+def _decided(c: Contraction, target: CpuTarget, reserved: int, choice: Choice, usual: GemmPlan) -> GemmPlan:
+    """The plan of sums, or of slices of them: another one if that was chosen, or if vectors of b cross lines.
+
+    How sums are cut into slices decides their bits. So it does not depend on where b lies.
+    """
+    crossing = 0.0 if usual.b or usual.along is not Along.COLUMNS else crossing_part(c, usual.lanes)
+    if choice == NO_CHOICE and not crossing:
+        return usual
+    return plan(c, target, reserved, choice, crossing)
 
 
 def _part(c: Contraction, p: GemmPlan) -> Part:
@@ -130,6 +140,7 @@ def _unpacked_if_few(c: Contraction, usual: GemmPlan, target: CpuTarget, reserve
 
 def _slices(cut: Sliced, target: CpuTarget, choice: Choice = NO_CHOICE) -> tuple[tuple[Part, ...], int, int]:
     """The parts that make the sums of slices and add them; the bytes of shared and of private memory."""
-    decided = plan(cut.partial, target, cut.shared_bytes, choice)
+    usual = plan(cut.partial, target, cut.shared_bytes)
+    decided = _decided(cut.partial, target, cut.shared_bytes, choice, usual)
     adding = Part(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
     return (_part(cut.partial, decided), adding), decided.shared_bytes, decided.private_bytes

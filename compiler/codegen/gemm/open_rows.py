@@ -49,7 +49,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 _LARGE = 4 << 20  # bytes of an operand: less is packed soon, beside what a second way costs LLVM
 _FEW_PARTS = 8  # of an open dimension, which has few values
-_FEW_CHUNKS = 24  # that nothing is computed for, to have fewer in runs with little work: a microsecond
+_FEW_CHUNKS = 28  # that nothing is computed for, to have fewer in runs with little work: a microsecond
 Body = Callable[[Number, Number, TileRun], None]  # of the number of a tile, its first row, and its kind
 
 

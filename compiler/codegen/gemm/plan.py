@@ -114,12 +114,22 @@ class GemmPlan:
         return tuple(n * pitch for n in numbers(self.block_indices))
 
 
-def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = NO_CHOICE) -> GemmPlan:
-    """Decide what was not chosen. The first `reserved` bytes of shared memory are taken."""
+def plan(
+    c: Contraction,
+    target: CpuTarget,
+    reserved: int = 0,
+    choice: Choice = NO_CHOICE,
+    crossing: float = 0.0,
+) -> GemmPlan:
+    """Decide what was not chosen. The first `reserved` bytes of shared memory are taken.
+
+    A part `crossing` of the vectors of b cross into another cache line.
+    """
     lanes, size = target.lanes([c.dtype]), c.dtype.size
     along = direction(c, target)
     blocks, split = _depth(c, along, choice.depth)
-    tiling = _tiling(c, along, lanes, target.registers, choice, even=not split and _can_repeat_rows(c))
+    even = not split and _can_repeat_rows(c)
+    tiling = _tiling(c, along, lanes, target.registers, choice, crossing, even)
     inside = c.k[blocks.level :]
     block_depth = blocks.size * math.prod(map(count, inside[1:]))
 
@@ -274,7 +284,7 @@ def _can_repeat_rows(c: Contraction) -> bool:
 
 
 def _tiling(
-    c: Contraction, along: Along, lanes: int, registers: int, choice: Choice, even: bool = False
+    c: Contraction, along: Along, lanes: int, registers: int, choice: Choice, crossing: float, even: bool
 ) -> Tiling:
     match along:
         case Along.SUM:
@@ -288,11 +298,12 @@ def _tiling(
         unit = c.row_unit if c.open_rows else None
         return choose_open_columns(c.column_count, c.depth, lanes, registers, c.row_count, unit)
     if c.open_rows:
-        return choose_open(c.column_count, c.depth, lanes, registers, c.row_count, c.row_unit, even)
+        rows = c.row_count, c.row_unit
+        return choose_open(c.column_count, c.depth, lanes, registers, *rows, crossing=crossing, even=even)
     if (chosen := choice.tiling(c.row_count, c.column_count, lanes)) is not None:
         return chosen
     times = math.prod(map(count, c.outer))
-    return choose(c.row_count, c.column_count, c.depth, lanes, registers, times)
+    return choose(c.row_count, c.column_count, c.depth, lanes, registers, times, crossing)
 
 
 def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlocks, bool]:

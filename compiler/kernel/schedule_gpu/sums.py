@@ -22,8 +22,8 @@ from staticgraph.compiler.kernel.loops.nests import flatten
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid, Scratch
-from staticgraph.compiler.kernel.schedule_gpu.limits import SECTOR_BYTES, THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.strides import Columns, counting, neighbours, split, width
+from staticgraph.compiler.kernel.schedule_gpu.target import SECTOR_BYTES, THREADS, WARP
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Stmt, Store, Update, rewrite
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass

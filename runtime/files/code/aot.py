@@ -27,7 +27,7 @@ from staticgraph.compiler.graph.sizes import AnySize, is_open, symbol
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.llvm.target import target_of
+from staticgraph.runtime.cpu.target import target_of
 from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files.code import GPU_TARGETS

@@ -9,9 +9,8 @@ distances between them, and one linear program finds them (`distances`).
 from __future__ import annotations
 
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.draw.layout.chains import chained
 from staticgraph.draw.layout.model import Layout, Plan
-from staticgraph.draw.layout.order import ordered
+from staticgraph.draw.layout.order import chained, ordered
 from staticgraph.draw.layout.places import placed
 from staticgraph.draw.layout.ranks import ranked
 from staticgraph.draw.layout.routes import routed

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from staticgraph.compiler.compile import Compiled, CompiledStep
+from staticgraph.compiler.compile import Compiled
+from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import HostCall, Launch

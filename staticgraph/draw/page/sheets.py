@@ -14,9 +14,8 @@ from dataclasses import field, replace
 import networkx as nx
 
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.draw.fold import cut, merged, shortened
+from staticgraph.draw.fold import Scope, as_box, cut, merged, shortened, tree_of
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Role
-from staticgraph.draw.tree import Scope, as_box, tree_of
 
 MOST = 60  # boxes of a sheet
 RUN = 40  # boxes of a run that a longer row is cut into

@@ -13,18 +13,18 @@ from staticgraph.draw.palette import (
     ACCENT,
     FLOWS,
     FONT,
+    GROUND,
     INK,
     NESTED_SCOPE,
     QUIET,
     ROLES,
     WORKS,
+    Colours,
     LegendEntry,
     Look,
     entries,
 )
-from staticgraph.draw.vector.colours import GROUND, Colours
-from staticgraph.draw.vector.shapes import add_arrow, add_shape
-from staticgraph.draw.vector.sizes import (
+from staticgraph.draw.vector.shapes import (
     AREA_SIZE,
     AREA_TITLE,
     ARROW_SIZE,
@@ -33,6 +33,8 @@ from staticgraph.draw.vector.sizes import (
     LINE_SIZE,
     TAB,
     TITLE_SIZE,
+    add_arrow,
+    add_shape,
     heights,
     is_bold,
     plan_of,

@@ -21,8 +21,8 @@ from staticgraph.compiler.kernel.indices.index import offset, simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.elements.transpose import TransposeSchedule, transpose
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, Grid
-from staticgraph.compiler.kernel.schedule_gpu.limits import ARGUMENT_BYTES, THREADS, VECTOR_BYTES
 from staticgraph.compiler.kernel.schedule_gpu.strides import counting, replaced
+from staticgraph.compiler.kernel.schedule_gpu.target import ARGUMENT_BYTES, THREADS, VECTOR_BYTES
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass

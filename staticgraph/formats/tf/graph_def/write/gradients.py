@@ -20,7 +20,7 @@ from staticgraph.compiler.capture.segments import taken, written
 from staticgraph.compiler.graph.errors import GraphError, headline
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.differentiation.formulas import by_formula, fitted, has_formula, repeats
+from staticgraph.differentiation.backward import by_formula, fitted, has_formula, repeats
 from staticgraph.differentiation.reachability import differentiable_inputs, source
 from staticgraph.formats.tf.graph_def.write.accumulated import Received, Rows
 from staticgraph.formats.tf.graph_def.write.gradient_graph import GradientGraph, Writing

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
+from staticgraph.runtime.cpu.cpu_features import probe
 from staticgraph.runtime.cpu.jit import fast_math, host
-from staticgraph.runtime.cpu.llvm.cpu_features import probe
 
 # Architectures, by the names they go by, and the processors that run what all of them can do.
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "arm64"}

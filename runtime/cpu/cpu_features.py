@@ -12,7 +12,7 @@ import sys
 import llvmlite.binding as llvm
 
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
-from staticgraph.runtime.cpu.llvm.objects import initialize_all
+from staticgraph.runtime.cpu.objects import initialize_all
 
 # A function that shows each feature by the registers or the instruction that its code has.
 _PROBE = """
@@ -39,8 +39,7 @@ def probe(triple: str, cpu: str, features: str) -> tuple[str, str]:
     """
     # Python's own modules are found before those in the folder that the user works in.
     begin = (
-        "import sys; sys.path += sys.argv[4:]\n"
-        "from staticgraph.runtime.cpu.llvm.cpu_features import main; main()"
+        "import sys; sys.path += sys.argv[4:]\nfrom staticgraph.runtime.cpu.cpu_features import main; main()"
     )
     command = [sys.executable, "-I", "-c", begin, triple, cpu, features, *sys.path]
     done = subprocess.run(command, capture_output=True, text=True)

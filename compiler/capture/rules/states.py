@@ -1,13 +1,18 @@
-"""Capture of reads and assignments of variables. An assignment replaces the present value in the state."""
+"""Capture of what has a state: variables, and the random ops.
+
+An assignment replaces the present value of a variable in the state. A random op takes a state and moves it by
+as many numbers as it draws. Outside of loops and branches, the session moves it by an amount that is known.
+In them, the step itself counts and returns the new state.
+"""
 
 from __future__ import annotations
 
 from staticgraph.compiler.capture.rules.operations import applied
 from staticgraph.compiler.capture.step import NeedsTypes, Stop
 from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk, no_inputs
-from staticgraph.compiler.graph.dtypes import bool_
+from staticgraph.compiler.graph.dtypes import bool_, uint64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
-from staticgraph.compiler.graph.function import as_outputs
+from staticgraph.compiler.graph.function import Value, as_outputs
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import changed_variables, variable_of
 
@@ -83,9 +88,37 @@ def _has_value(walk: Walk, tensor: Tensor) -> bool | NeedsTypes:
     return walk.request.types[owner] is not None
 
 
+def capture_random(walk: Walk, op: Operation) -> Made:
+    """Return the numbers that a random op draws."""
+    inputs = [counter(walk, op), *(walk.value(t) for t in op.tensors)]
+    made = applied(walk, op, inputs)
+    if isinstance(made, Stop):
+        return made
+    first = made[0] if isinstance(made, tuple) else made
+    assert op.definition.advance is not None
+    advance = op.definition.advance([v.type for v in inputs], first.shape, **op.attrs)
+    if op in walk.state.draws:
+        walk.state.draws[op] = inputs[0] + walk.build.constant([advance, 0, 0], uint64)
+    else:
+        walk.state.advances[op] = advance
+    return made
+
+
+def counter(walk: Walk, op: Operation) -> Value:
+    """Return the present state of a random op."""
+    state = walk.state
+    if op in state.draws:
+        return state.draws[op]
+    if op not in state.counters:
+        state.counters[op] = walk.build.parameter(f"random state of {op.name}", uint64, (3,))
+        state.advances[op] = 0
+    return state.counters[op]
+
+
 RULES["placeholder_with_default"] = CaptureRule(capture_input)  # it is not fed
 RULES["read_value"] = CaptureRule(capture_input)
 RULES["assign"] = CaptureRule(capture_assign, no_inputs)
 RULES["is_variable_initialized"] = CaptureRule(capture_is_initialized, no_inputs)
 RULES["initialized_value"] = CaptureRule(capture_initialized_value, no_inputs)
 RULES["*write"] = CaptureRule(capture_update, no_inputs)
+RULES["*random"] = CaptureRule(capture_random)
