@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.graph.interpret import performer
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.tensor import Operation, Tensor, needed
+from staticgraph.compiler.graph.tensor import Operation, Tensor, needed, regions_of
 
 
 class Slots:

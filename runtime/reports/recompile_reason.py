@@ -49,7 +49,7 @@ class CallSignature:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """Subject of a row of sizes: the axes of a feed, or the elements of one whose value is sizes."""
 
     feed: str
@@ -117,11 +117,11 @@ def guard_reason(
     return Reason(Cause.GUARD, found.text + since, questions[0]) if questions else found
 
 
-def _places(shapes: OpenShapes, feeds: Sequence[Tensor]) -> list[_Place]:
+def places(shapes: OpenShapes, feeds: Sequence[Tensor]) -> list[Place]:
     """Return what each row of `shapes` tells of."""
     return [
-        *(_Place(feed.op.name, False) for feed in feeds),
-        *(_Place(feeds[number].op.name, True) for number in shapes.sized),
+        *(Place(feed.op.name, False) for feed in feeds),
+        *(Place(feeds[number].op.name, True) for number in shapes.sized),
     ]
 
 
@@ -129,7 +129,7 @@ def in_words(question: str, shapes: OpenShapes, feeds: Sequence[Tensor]) -> str:
     """Return a question with the places of symbols, which are alone in `shapes`, instead of their names."""
     called = {
         repr(size): place.at(number, len(row))
-        for place, row in zip(_places(shapes, feeds), shapes.rows, strict=True)
+        for place, row in zip(places(shapes, feeds), shapes.rows, strict=True)
         for number, size in enumerate(row)
     }
     text = re.sub(r"\bn\d+\b", lambda found: called.get(found[0], found[0]), question)
@@ -139,7 +139,7 @@ def in_words(question: str, shapes: OpenShapes, feeds: Sequence[Tensor]) -> str:
 def symbols_text(shapes: OpenShapes, feeds: Sequence[Tensor]) -> str:
     """Return where each symbol is found, such as `n0: axis 0 of x`; `4*n0: ...` if it is a part of a size."""
     found: dict[str, str] = {}
-    for place, row in zip(_places(shapes, feeds), shapes.rows, strict=True):
+    for place, row in zip(places(shapes, feeds), shapes.rows, strict=True):
         for number, size in enumerate(row):
             if (form := linear(size)) is not None:
                 name, factor, more = form
@@ -153,7 +153,7 @@ def _failed(program: OpenShapes, rows: Sequence[Sequence[int]], feeds: Sequence[
     values: dict[str, int] = {}
     first: dict[str, str] = {}
     follow: list[tuple[str, Size, int]] = []
-    for told, mine, given in zip(_places(program, feeds), program.rows, rows, strict=True):
+    for told, mine, given in zip(places(program, feeds), program.rows, rows, strict=True):
         if len(mine) != len(given):
             kind = "elements" if told.is_value else "axes"
             yield f"the guard that {told.feed} has {len(mine)} {kind}"

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.abi import Phase
+from staticgraph.compiler.codegen.gemm.cache_lines import crossing_part
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import Grid
 from staticgraph.compiler.codegen.gemm.epilogue import with_formulas
@@ -95,7 +96,7 @@ def design(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOI
     cut = sliced(c, usual, reserved)
     if cut is not None:
         return Design(c, first, *_slices(cut, target, choice))
-    decided = usual if choice == NO_CHOICE else plan(c, target, reserved, choice)
+    decided = _decided(c, target, reserved, choice, usual)
     part = _part(c, decided)
     shared, private = decided.shared_bytes, decided.private_bytes
     few = sliced_if_few(c, usual, reserved)
@@ -106,6 +107,17 @@ def design(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOI
         private = max(private, unpacked.plan.private_bytes)
         return Design(c, first, (part,), shared, private, (_part(c, unpacked.plan),), unpacked.rows)
     return Design(c, first, (part,), shared, private)
+
+
+def _decided(c: Contraction, target: CpuTarget, reserved: int, choice: Choice, usual: GemmPlan) -> GemmPlan:
+    """The plan of sums, or of slices of them: another one if that was chosen, or if vectors of b cross lines.
+
+    How sums are cut into slices decides their bits. So it does not depend on where b lies.
+    """
+    crossing = 0.0 if usual.b or usual.along is not Along.COLUMNS else crossing_part(c, usual.lanes)
+    if choice == NO_CHOICE and not crossing:
+        return usual
+    return plan(c, target, reserved, choice, crossing)
 
 
 def _part(c: Contraction, p: GemmPlan) -> Part:
@@ -121,6 +133,7 @@ def _unpacked_if_few(c: Contraction, usual: GemmPlan, target: CpuTarget, reserve
 
 def _slices(cut: Sliced, target: CpuTarget, choice: Choice = NO_CHOICE) -> tuple[tuple[Part, ...], int, int]:
     """The parts that make the sums of slices and add them; the bytes of shared and of private memory."""
-    decided = plan(cut.partial, target, cut.shared_bytes, choice)
+    usual = plan(cut.partial, target, cut.shared_bytes)
+    decided = _decided(cut.partial, target, cut.shared_bytes, choice, usual)
     adding = Part(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
     return (_part(cut.partial, decided), adding), decided.shared_bytes, decided.private_bytes

@@ -114,11 +114,20 @@ class GemmPlan:
         return tuple(n * pitch for n in numbers(self.block_indices))
 
 
-def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = NO_CHOICE) -> GemmPlan:
-    """Decide what was not chosen. The first `reserved` bytes of shared memory are taken."""
+def plan(
+    c: Contraction,
+    target: CpuTarget,
+    reserved: int = 0,
+    choice: Choice = NO_CHOICE,
+    crossing: float = 0.0,
+) -> GemmPlan:
+    """Decide what was not chosen. The first `reserved` bytes of shared memory are taken.
+
+    A part `crossing` of the vectors of b cross into another cache line.
+    """
     lanes, size = target.lanes([c.dtype]), c.dtype.size
     along = direction(c, target)
-    tiling = _tiling(c, along, lanes, target.registers, choice)
+    tiling = _tiling(c, along, lanes, target.registers, choice, crossing)
     blocks, split = _depth(c, along, choice.depth)
     inside = c.k[blocks.level :]
     block_depth = blocks.size * math.prod(map(count, inside[1:]))
@@ -267,7 +276,9 @@ def direction(c: Contraction, target: CpuTarget) -> Along:
     return Along.COLUMNS
 
 
-def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Choice) -> Tiling:
+def _tiling(
+    c: Contraction, along: Along, lanes: int, registers: int, choice: Choice, crossing: float
+) -> Tiling:
     match along:
         case Along.SUM:
             tiling = dot_tiling(c.row_count, c.column_count, registers)
@@ -280,11 +291,11 @@ def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Ch
         unit = c.row_unit if c.open_rows else None
         return choose_open_columns(c.column_count, c.depth, lanes, registers, c.row_count, unit)
     if c.open_rows:
-        return choose_open(c.column_count, c.depth, lanes, registers, c.row_count, c.row_unit)
+        return choose_open(c.column_count, c.depth, lanes, registers, c.row_count, c.row_unit, crossing)
     if (chosen := choice.tiling(c.row_count, c.column_count, lanes)) is not None:
         return chosen
     times = math.prod(map(count, c.outer))
-    return choose(c.row_count, c.column_count, c.depth, lanes, registers, times)
+    return choose(c.row_count, c.column_count, c.depth, lanes, registers, times, crossing)
 
 
 def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlocks, bool]:

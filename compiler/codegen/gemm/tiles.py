@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cache
 
+from staticgraph.compiler.codegen.gemm.cache_lines import reading_cost
 from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.machine import CPU
@@ -209,9 +210,13 @@ def piece_width(valid: int) -> int:
     return 1 << (valid - 1).bit_length()
 
 
-def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, times: int) -> Tiling:
+def choose(
+    rows: int, columns: int, depth: int, lanes: int, registers: int, times: int, crossing: float = 0.0
+) -> Tiling:
     """The tiling with the least estimated cycles, for registers
     of `lanes` elements, where there are `times` such results.
+
+    A part `crossing` of the vectors of b cross into another cache line.
     """
     best: tuple[float, Tiling] | None = None
     for pieces in range(1, _MOST_PIECES + 1):
@@ -221,7 +226,7 @@ def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, time
         cut = panels(columns, lanes, pieces)
         for largest in range(most, max(most // 2, 1) - 1, -1):
             tiling = Tiling(balanced(rows, largest), cut)
-            cost = times * estimate(tiling, depth, lanes, registers)
+            cost = times * estimate(tiling, depth, lanes, registers, crossing)
             if cost > _SHARED_CYCLES:
                 tiles = times * tiling.tile_count * tiling.panel_count
                 cost *= (tiles + tiles % 2) / tiles  # one of two threads waits for the odd one
@@ -233,9 +238,11 @@ def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, time
     return best[1]
 
 
-def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int, unit: int) -> Tiling:
+def choose_open(
+    columns: int, depth: int, lanes: int, registers: int, rows: int, unit: int, crossing: float = 0.0
+) -> Tiling:
     """The tiling with the least estimated cycles for each of many rows, a multiple of `unit`, of which `rows`
-    is an estimate.
+    is an estimate. A part `crossing` of the vectors of b cross into another cache line.
     """
     best: tuple[float, int, tuple[PanelRun, ...]] | None = None
     for pieces in range(1, _MOST_PIECES + 1):
@@ -245,7 +252,8 @@ def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int,
         cut = panels(columns, lanes, pieces)
         for largest in range(most, max(most // 2, 1) - 1, -1):
             known = unit if unit >= _MANY_ROWS else largest
-            cost = estimate(Tiling(_tiles_of(known, largest), cut), depth, lanes, registers) / known
+            tiling = Tiling(_tiles_of(known, largest), cut)
+            cost = estimate(tiling, depth, lanes, registers, crossing) / known
             if known != unit and largest & (largest - 1):
                 cost *= _REST_COST
             if best is None or cost < best[0]:
@@ -317,9 +325,11 @@ def most_rows(pieces: int, registers: int) -> int:
     return min((registers - 1 - pieces) // pieces, _MOST_ROWS)
 
 
-def estimate(tiling: Tiling, depth: int, lanes: int, registers: int) -> float:
+def estimate(tiling: Tiling, depth: int, lanes: int, registers: int, crossing: float = 0.0) -> float:
     """The cycles for the whole result, about: multiply-adds, loads
     and latency of each step, and the ends of each tile.
+
+    A part `crossing` of the vectors of b cross into another cache line.
     """
     total = 0.0
     for panel in tiling.panels:
@@ -328,7 +338,7 @@ def estimate(tiling: Tiling, depth: int, lanes: int, registers: int) -> float:
             accumulators = _products(run.size, panel.pieces, lanes)
             # Loads run beside the multiply-adds on some processors and hold them up on others.
             busy = accumulators + _ELEMENT_COST * run.size + _VECTOR_COST * vectors
-            step = max(busy, _FMA_LATENCY[registers])
+            step = max(busy, _FMA_LATENCY[registers], reading_cost(run.size, vectors, crossing))
             ends = _TILE_CYCLES + 2 * accumulators
             total += panel.count * run.count * (depth * step + ends)
     return total * (1 + _KERNEL_COST[registers] * len(tiling.panels) * len(tiling.rows))

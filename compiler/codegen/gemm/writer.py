@@ -10,8 +10,7 @@ from functools import cache
 
 from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.codegen.llvm import memory
-from staticgraph.compiler.codegen.llvm.site import Site
-from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, register_type, suffix, vector
+from staticgraph.compiler.codegen.llvm.text import Emitter, Site, memory_type, register_type, suffix, vector
 from staticgraph.compiler.codegen.target import register_bytes
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import OPEN_TEXT, Size, Undecided
