@@ -20,6 +20,7 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.formats.tf.messages.summary import HistogramProto, Summary, SummaryMetadata
 from staticgraph.formats.tf.messages.tensors import make_tensor_proto
 from staticgraph.formats.tf.messages.wire import BYTES, DecodeError, read_length, read_tag, skip
+from staticgraph.tf1.io.wav import encode_wav
 
 __all__ = ["audio", "histogram", "image", "merge", "scalar", "tensor", "text"]
 
@@ -240,19 +241,3 @@ def encode_png(image: np.ndarray) -> bytes:
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def encode_wav(samples: np.ndarray, sample_rate: int) -> bytes:
-    """A WAV file of a float array of shape `[frames, channels]` with values in [-1, 1]; others are cut off.
-
-    >>> len(encode_wav(np.zeros([10, 2], np.float32), 8000))
-    84
-    """
-    channels = samples.shape[1]
-    scaled = samples.astype(np.float32) * np.float32(1 << 15)
-    rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled))  # halves away from zero
-    data = np.clip(rounded, -(1 << 15), (1 << 15) - 1).astype("<i2").tobytes()
-    frame = 2 * channels
-    form = struct.pack("<IHHIIHH", 16, 1, channels, sample_rate, sample_rate * frame, frame, 16)
-    parts = b"WAVE" + b"fmt " + form + b"data" + struct.pack("<I", len(data)) + data
-    return b"RIFF" + struct.pack("<I", len(parts)) + parts
