@@ -50,8 +50,19 @@ else:
     replace = _replace
 
 
-def _declared(cls: type, kw_only: bool) -> tuple[_Fields, set[str]]:
-    """Return the fields of a class with those of its bases, and the slots that the bases have."""
+def _made(
+    cls: type,
+    *,
+    frozen: bool = False,
+    slots: bool = False,
+    eq: bool = True,
+    repr: bool = True,
+    kw_only: bool = False,
+    weakref_slot: bool = False,
+) -> type:
+    own = _SHARED & cls.__dict__.keys()
+    if "__eq__" in own and cls.__hash__ is None:
+        own.discard("__hash__")  # it is Python that put it there
     rows = _Fields()
     slots_of_bases: set[str] = set()
     for base in cls.__mro__[-1:0:-1]:
@@ -74,23 +85,6 @@ def _declared(cls: type, kw_only: bool) -> tuple[_Fields, set[str]]:
         elif given.__class__.__hash__ is None:
             raise ValueError(f"{cls.__qualname__}.{name}: a default that can change needs a default_factory")
         rows[name] = (annotation, given, named)
-    return rows, slots_of_bases
-
-
-def _made(
-    cls: type,
-    *,
-    frozen: bool = False,
-    slots: bool = False,
-    eq: bool = True,
-    repr: bool = True,
-    kw_only: bool = False,
-    weakref_slot: bool = False,
-) -> type:
-    own = _SHARED & cls.__dict__.keys()
-    if "__eq__" in own and cls.__hash__ is None:
-        own.discard("__hash__")  # it is Python that put it there
-    rows, slots_of_bases = _declared(cls, kw_only)
     places, compared = [], []
     for name, (_, given, named) in rows.items():
         described = given.__class__ is Field

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.llvm import step_function as llvm_clock
+from staticgraph.compiler.codegen.llvm import clock as llvm_clock
 from staticgraph.compiler.codegen.llvm.clock import clock_code, clock_of
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
 from staticgraph.runtime.cpu import jit as cpu_jit
