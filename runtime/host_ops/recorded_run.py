@@ -102,13 +102,16 @@ class RecordedRun:
 
         `Unfinished` if the run cannot go as recorded; then no variable has changed.
         """
-        values = [*arrays, *self._later]
-        pending = PendingWrites()
+        values, pending = [*arrays, *self._later], list[PendingWrites]()
         for number, part in enumerate(self._parts):
             if not part.perform(values, pending):
                 before = (each for each in self._parts[:number] if isinstance(each, _Acting))
                 return Unfinished({each.op: each.made(values) for each in before})
-        pending.commit(self._store)
+        if pending:
+            first, *others = pending
+            for more in others:
+                first.add(more)
+            first.commit(self._store)
         return self._fetches.assemble([
             values[slot][()] if own else values[slot].copy()[()] for slot, own in self._fetched
         ])  # fmt: skip
@@ -131,7 +134,7 @@ class _Stage:
         whole = _AllResults(event.programs, program)
         self._path = event.programs.compiler.backend.fast_path(whole, order, event.programs.store)
 
-    def perform(self, values: Values, pending: PendingWrites) -> bool:
+    def perform(self, values: Values, pending: list[PendingWrites]) -> bool:
         """Run the stage. Return False if it needs something first that is not recorded."""
         given = [values[slot] for slot in self._feeds]
         made = NotImplemented if pending else self._path(*given)
@@ -140,7 +143,8 @@ class _Stage:
             if isinstance(program, NeedsSegments):
                 return False
             made, changes = self._programs.call(program, given)
-            pending.add(changes)
+            if changes:
+                pending.append(changes)
             if self._last or _changes_nothing(program.prepared.step):
                 self._path.add(program)
         for slots, array in zip(self._made, map(np.asarray, made), strict=True):
@@ -160,7 +164,7 @@ class _Cut:
         names = [p.name for p in op.definition.params]
         self._attrs = {name: op.attrs[name] for name in names if name in op.attrs}
 
-    def perform(self, values: Values, pending: PendingWrites) -> bool:
+    def perform(self, values: Values, pending: list[PendingWrites]) -> bool:
         """Take as much of the results as there is. Return False if that fails: the planned run says why."""
         try:
             made = self._cut(*[values[slot] for slot in self._taken], **self._attrs)
@@ -178,7 +182,7 @@ class _Host:
         self.op = op
         self._call = HostCall(op, slots)
 
-    def perform(self, values: Values, pending: PendingWrites) -> bool:
+    def perform(self, values: Values, pending: list[PendingWrites]) -> bool:
         """Compute the op."""
         self._call(values)
         return True
@@ -195,7 +199,7 @@ class _Acting(_Host):
         super().__init__(op, slots)
         self._store = store
 
-    def perform(self, values: Values, pending: PendingWrites) -> bool:
+    def perform(self, values: Values, pending: list[PendingWrites]) -> bool:
         """Call the op."""
         with self._store.released(), calling(self._store.resources, nullcontext):
             return super().perform(values, pending)
