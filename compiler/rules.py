@@ -101,7 +101,8 @@ algebra = RuleSet(
         rule("multiply by one", x * 1, x),
         rule("multiply by minus one", x * -1, lambda: -x),
         rule("multiply negatives", -x * -y, lambda: x * y),
-        rule("gather factors", (x * c) * d, lambda: x * (c * d), inexact=IMPROVES, when=multiplied_in_range),
+        rule("gather factors", (x * c) * d, lambda: x * (c * d), inexact=IMPROVES,
+             when=multiplied_in_range),
         rule("factor out of negative", -x * c, lambda: x * -c),
         rule("multiply by zero", x * 0, 0, inexact=NONFINITE),  # inf * 0
         rule("self product", x * x, lambda: ops.square(x)),
@@ -132,20 +133,11 @@ algebra = RuleSet(
         rule("power of four", ops.pow(x, 4), ops.square(ops.square(x)), inexact=ROUNDING),
         rule("power of minus one", ops.pow(x, -1), ops.realdiv(1, x), inexact=ROUNDING, when=floating),
         # Other than roots, these powers are positive at -0 and at -inf.
-        rule(
-            "power of half",
-            ops.pow(x, 0.5),
-            ops.select(ops.equal(x, -np.inf), np.inf, ops.abs(ops.sqrt(x))),
-            inexact=IMPROVES,
-            when=floating,
-        ),
-        rule(
-            "power of minus half",
-            ops.pow(x, -0.5),
-            ops.select(ops.equal(x, -np.inf), 0, ops.abs(ops.rsqrt(x))),
-            inexact=IMPROVES,
-            when=floating,
-        ),
+        rule("power of half", ops.pow(x, 0.5),
+             ops.select(ops.equal(x, -np.inf), np.inf, ops.abs(ops.sqrt(x))),
+             inexact=IMPROVES, when=floating),
+        rule("power of minus half", ops.pow(x, -0.5),
+             ops.select(ops.equal(x, -np.inf), 0, ops.abs(ops.rsqrt(x))), inexact=IMPROVES, when=floating),
     ],
     log=lambda: [
         rule("log of exp", ops.log(ops.exp(x)), x, inexact=IMPROVES),  # exp(x) may overflow
@@ -161,13 +153,8 @@ stability = RuleSet(
         rule("log of sigmoid", ops.log(ops.sigmoid(x)), -ops.softplus(-x), inexact=IMPROVES),
     ],
     subtract=lambda: [
-        rule(
-            "one minus sigmoid",
-            ops.subtract(1, ops.sigmoid(x)),
-            ops.sigmoid(-x),
-            inexact=IMPROVES,
-            single_use=True,
-        ),
+        rule("one minus sigmoid", ops.subtract(1, ops.sigmoid(x)), ops.sigmoid(-x), inexact=IMPROVES,
+             single_use=True),
     ],
     log1p=lambda: [
         rule("softplus", ops.log1p(ops.exp(x)), ops.softplus(x), inexact=IMPROVES),
@@ -186,6 +173,8 @@ exponentials = RuleSet(
         rule("exp minus one", ops.subtract(ops.exp(x), 1), ops.expm1(x), inexact=IMPROVES),
     ],
 )
+
+
 
 
 def same_dtype(x: Value, to: DType) -> bool:
@@ -223,6 +212,8 @@ logic = RuleSet(
         rule("minimum with itself", ops.minimum(x, x), x),
     ],
 )
+
+
 
 
 def full(perm: Axes, rank: int) -> tuple[int, ...]:
@@ -264,11 +255,8 @@ def over_ones(x: Value, p: Axes, **_: object) -> bool:
 
 movement = RuleSet(
     transpose=lambda: [
-        rule(
-            "transpose twice",
-            ops.transpose(ops.transpose(x, perm=p), perm=q),
-            ops.transpose(x, perm=compute(composed, x, p, q)),
-        ),
+        rule("transpose twice", ops.transpose(ops.transpose(x, perm=p), perm=q),
+             ops.transpose(x, perm=compute(composed, x, p, q))),
         rule("transpose to itself", ops.transpose(x, perm=p), x, when=stays),
     ],
     reshape=lambda: [
@@ -279,29 +267,18 @@ movement = RuleSet(
         rule("pad with nothing", ops.pad(x, paddings=p), x, when=adds_nothing),
     ],
     broadcast_to=lambda: [
-        rule(
-            "broadcast twice",
-            ops.broadcast_to(ops.broadcast_to(x, shape=p), shape=q),
-            ops.broadcast_to(x, shape=q),
-        ),
+        rule("broadcast twice", ops.broadcast_to(ops.broadcast_to(x, shape=p), shape=q),
+             ops.broadcast_to(x, shape=q)),
         rule("broadcast to itself", ops.broadcast_to(x, shape=p), x, when=is_whole),
     ],
     reduce_sum=lambda: [
-        rule(
-            "sum over ones",
-            ops.reduce_sum(x, axis=p, keepdims=False),
-            lambda: ops.reshape(x, shape=compute(without, x, p)),
-            when=over_ones,
-        ),
+        rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
+             lambda: ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
         rule("sum over ones, kept", ops.reduce_sum(x, axis=p, keepdims=True), x, when=over_ones),
     ],
     reduce_max=lambda: [
-        rule(
-            "maximum over ones",
-            ops.reduce_max(x, axis=p, keepdims=False),
-            lambda: ops.reshape(x, shape=compute(without, x, p)),
-            when=over_ones,
-        ),
+        rule("maximum over ones", ops.reduce_max(x, axis=p, keepdims=False),
+             lambda: ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
         rule("maximum over ones, kept", ops.reduce_max(x, axis=p, keepdims=True), x, when=over_ones),
     ],
 )

@@ -6,7 +6,7 @@ data's way:
 
     step                the question: fetches, feeds, and what is known of them; the answer: a step, or what
                         must be known first
-    regions, segments   what lies in loops and branches; what Python does, before or after the step
+    segments            what Python does, before or after the step
     prune               the operations that the fetches need
     walk                the operations in order of construction, each by its rule, and what they change
     rules/              the rule of each operation that does more than compute:

@@ -14,17 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence, Set
 
-from staticgraph.compiler.capture.regions import (
+from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.opdef import OPS, Effect, Kind
+from staticgraph.compiler.graph.tensor import (
     WITH_REGIONS,
+    Operation,
+    Region,
+    Tensor,
     is_loop,
     is_rounds,
     outermost,
     regions_of,
     with_inner,
 )
-from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.opdef import OPS, Effect, Kind
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.structural import changed_variables, variable_of
 from staticgraph.compiler.support.dataclass import dataclass
 

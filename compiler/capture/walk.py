@@ -29,7 +29,6 @@ from operator import attrgetter
 import numpy as np
 
 from staticgraph.compiler.capture.prune import Wanted
-from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.capture.step import (
     CaptureRequest,
@@ -50,7 +49,7 @@ from staticgraph.compiler.graph.opdef import Effect, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import is_open, same
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, with_inner
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.lazy_names import LazyTable

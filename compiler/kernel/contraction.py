@@ -46,7 +46,7 @@ from staticgraph.compiler.kernel.expr import (
     walk,
 )
 from staticgraph.compiler.kernel.indices.affine import Affine, linear
-from staticgraph.compiler.kernel.lower_reductions import sum_of_products
+from staticgraph.compiler.kernel.lower_expressions import sum_of_products
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass, replace
 

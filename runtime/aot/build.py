@@ -16,8 +16,8 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     surroundings,
 )
 from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint, open_functions
+from staticgraph.compiler.codegen.native.layouts import MOST_WORKERS
 from staticgraph.compiler.codegen.native.pool import pool_code, serial_code
-from staticgraph.compiler.codegen.native.pool_layout import MOST_WORKERS
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundError, layout
 from staticgraph.compiler.support.dataclass import dataclass

@@ -12,6 +12,7 @@ import sys
 import llvmlite.binding as llvm
 
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
+from staticgraph.compiler.support.own_process import command
 from staticgraph.runtime.cpu.objects import initialize_all
 
 # A function that shows each feature by the registers or the instruction that its code has.
@@ -37,12 +38,9 @@ def probe(triple: str, cpu: str, features: str) -> tuple[str, str]:
 
     InvalidArgumentError if LLVM does not know one of the names.
     """
-    # Python's own modules are found before those in the folder that the user works in.
-    begin = (
-        "import sys; sys.path += sys.argv[4:]\nfrom staticgraph.runtime.cpu.cpu_features import main; main()"
+    done = subprocess.run(
+        command(__name__, main.__name__, triple, cpu, features), capture_output=True, text=True
     )
-    command = [sys.executable, "-I", "-c", begin, triple, cpu, features, *sys.path]
-    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode or "is not a recognized" in done.stderr:
         lines = [line for line in done.stderr.splitlines() if "LLVM ERROR" in line or "recognized" in line]
         names = " ".join(filter(None, (triple, cpu, features)))

@@ -28,7 +28,7 @@ from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.printer import function_text
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.contraction import Contraction
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.printer import kernel_text, statement_text
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.stmt import Kernel

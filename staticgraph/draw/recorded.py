@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 
-from staticgraph.compiler.capture.regions import regions_of, whole
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.opdef import Role as ParamRole
-from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors, regions_of, whole
 from staticgraph.compiler.graph.tensor import Region as GraphRegion
 from staticgraph.compiler.ops.structural import changed_variables
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role, Work

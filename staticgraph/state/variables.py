@@ -473,14 +473,3 @@ class Variable(_Base):
 def parts_of(variable: Any) -> list[Any]:
     """Return the variables that a partitioned variable consists of; any other one as it is."""
     return list(variable) if hasattr(variable, "_get_partitions") else [variable]
-
-
-def place_slot(slot: Any, primary: Any) -> None:
-    """Make a slot of an optimizer the part of a larger slot, if `primary`, its variable, is a part too."""
-    whole: SaveSliceInfo | None = getattr(primary, "_save_slice_info", None)
-    if whole is not None:
-        name = slot.op.name.removeprefix(f"{primary.op.name}/")
-        place = SaveSliceInfo(
-            f"{whole.full_name}/{name}", whole.full_shape, whole.var_offset, whole.var_shape
-        )
-        slot._set_save_slice_info(place)

@@ -27,7 +27,7 @@ from staticgraph.compiler.kernel import cost as kernel_cost
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.indices.in_bounds import in_bounds
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.lower_reductions import Nest, place
+from staticgraph.compiler.kernel.lower_expressions import Nest, place
 from staticgraph.compiler.kernel.schedule_cpu import parallelize
 from staticgraph.compiler.kernel.schedule_cpu.schedule import Chunked, chunked, schedule
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import align

@@ -23,7 +23,7 @@ from staticgraph.draw.palette import (
     dark_line,
 )
 from staticgraph.draw.picture import Picture
-from staticgraph.draw.vector.shapes import heights, size_of, title_place
+from staticgraph.draw.vector import heights, size_of, title_place
 from staticgraph.draw.wording import text_width
 from tests.viz.graphs import layer, training
 

@@ -36,7 +36,7 @@ from staticgraph.compiler.kernel.expr import (
     subtracts_from_product,
 )
 from staticgraph.compiler.kernel.indices.affine import bounds
-from staticgraph.compiler.kernel.lower_functions import approximation_of
+from staticgraph.compiler.kernel.lower_expressions import approximation_of
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 
 NOTHING: frozenset[Hashable] = frozenset()

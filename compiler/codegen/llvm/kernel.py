@@ -35,7 +35,7 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
-from staticgraph.compiler.kernel.lower_functions import approximate
+from staticgraph.compiler.kernel.lower_expressions import approximate
 from staticgraph.compiler.kernel.stmt import (
     ALIGNMENT,
     If,

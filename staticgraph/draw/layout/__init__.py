@@ -31,7 +31,7 @@ def lay_out(plan: Plan, sideways: bool = False) -> Layout:
     if not plan.nodes:
         return Layout(0, 0, (), (), (), {})
     if sideways:
-        from staticgraph.draw.layout.turned import turned, turned_plan  # few ask for it
+        from staticgraph.draw.layout.model import turned, turned_plan  # few ask for it
 
         return turned(lay_out(turned_plan(plan)))
     _check(len(plan.nodes))

@@ -16,8 +16,7 @@ from staticgraph.compiler.stages import STAGES
 from staticgraph.draw.layout.model import Layout, Place
 from staticgraph.draw.model import Box, Drawing, Link, Path, Role, Work
 from staticgraph.draw.page.kernels import KernelFacts, kernel_facts, named
-from staticgraph.draw.page.placing import PORT, TITLE, place
-from staticgraph.draw.page.sheets import Port, Sheet, opened, sheets_of
+from staticgraph.draw.page.sheets import PORT, TITLE, Port, Sheet, opened, place, sheets_of
 from staticgraph.draw.page.stages import Compilation, Stage
 from staticgraph.draw.page.timeline import live_bytes, timeline
 from staticgraph.draw.wording import attribute_lines, shorten, type_text

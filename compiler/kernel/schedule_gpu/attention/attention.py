@@ -8,7 +8,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, substitute
 from staticgraph.compiler.kernel.indices.affine import linear
 from staticgraph.compiler.kernel.indices.index import simplify_index
-from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
+from staticgraph.compiler.kernel.lower_expressions import Nest, Placer
 from staticgraph.compiler.kernel.schedule_gpu.attention.cost import is_sooner
 from staticgraph.compiler.kernel.schedule_gpu.attention.form import SCORES, WEIGHTS, AttentionForm, form
 from staticgraph.compiler.kernel.schedule_gpu.attention.softmax import Softmax, softmax

@@ -15,7 +15,7 @@ from staticgraph.compiler.kernel.expr import Expr, Index, Load, substitute, walk
 from staticgraph.compiler.kernel.loops.dependence import accesses
 from staticgraph.compiler.kernel.loops.nests import flatten
 from staticgraph.compiler.kernel.loops.spill_across_phases import connect
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import pointwise
 from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import (
     KEYS,

@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, at_least, cont
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, number, walk
 from staticgraph.compiler.kernel.indices.affine import Affine, Range
 from staticgraph.compiler.kernel.indices.index import offset, simplify_index
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.elements.transpose import TransposeSchedule, transpose
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, Grid
 from staticgraph.compiler.kernel.schedule_gpu.strides import counting, replaced
