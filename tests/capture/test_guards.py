@@ -99,6 +99,23 @@ def test_other_sizes_take_the_place_of_symbols(size):
     assert replaced(size, {"n0": 3, "n1": 4}) == evaluate(size, {"n0": 3, "n1": 4})
 
 
+@pytest.mark.parametrize(
+    ("guard", "by", "left"),
+    [
+        (Guard(N, "!="), M, Guard(M, "!=")),  # a size may be 0
+        (Guard(-N, "!="), M, Guard(-M, "!=")),
+        (Guard(N, "!="), M + 1, None),
+        (Guard(-N, "!="), M + 1, None),
+        (Guard(N, ">="), M, None),
+        (Guard(N - 1, ">="), M, Guard(M - 1, ">=")),
+        (Guard(N - 3, "=="), M, Guard(M - 3, "==")),
+    ],
+    ids=str,
+)
+def test_a_guard_is_left_unless_it_always_holds(guard, by, left):
+    assert guard.replaced({"n0": by}) == left
+
+
 def test_a_guard_is_kept_in_files():
     guard = Guard(N * 4 - (M + 1) // 2, ">=")
     assert guard_of_data(json.loads(json.dumps(guard.to_data()))) == guard
@@ -288,6 +305,8 @@ def test_products_that_are_equal_make_symbols_of_pairs():
     )  # equal by chance
     assert as_one(Undecided("", (a * b * 4, d * b * 4)), values) == {"n3": a}
     assert as_one(Undecided("", (a, b)), values) == {}
+    assert as_one(Undecided("", (a + 1, b)), {"n0": 5, "n1": 6}) == {"n1": a + 1}  # `b - 1` may be negative
+    assert as_one(Undecided("", (a, b + 1)), {"n0": 5, "n1": 4}) == {"n0": b + 1}
     assert as_one(Undecided("", (a + b, c + d)), values) == {}
 
 
