@@ -22,6 +22,7 @@ from staticgraph.runtime.reports.recompile_reason import (
     CallSignature,
     Reason,
     guard_reason,
+    guards_text,
     in_words,
     symbols_text,
 )
@@ -240,7 +241,7 @@ class OpenRun:
         del of.programs[:-PROGRAM_LIMIT]
         program = self.program(capture)
         assert program is not None, self.signature
-        told = symbols_text(shapes, of.feeds), tuple(map(str, shapes.guards))
+        told = symbols_text(shapes, of.feeds), guards_text(shapes)
         of.compiler.tell(program, of.fetches, why, started, *told)
         return program
 

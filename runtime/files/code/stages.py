@@ -12,9 +12,8 @@ from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from staticgraph.compiler.capture.counted import count_of
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.capture.segments import is_host
+from staticgraph.compiler.capture.segments import count_of, is_host
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph

@@ -149,6 +149,7 @@ AREAS: dict[str, Area] = contrib_modules.AREAS | {
             ".contrib.framework.shape_checks",
         ), _STEP | _CHECKPOINT | _FRAMEWORK
     ),
+    "contrib.framework.python.ops.audio_ops": Area(areas=("audio",)),
     "contrib.framework.nest": Area((".building.partial_structures",), areas=("nest",)),
     "contrib.slim": Area(areas=("contrib.layers", "contrib.framework")),
     "contrib.slim.learning": Area((slim_learning,)),
