@@ -211,7 +211,7 @@ def normalize_axes(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ..
         if not hasattr(axis, "__index__"):
             hint = "axes are counted: 0 is the first, -1 the last"
             raise RuleError(f"axis {axis!r} is no integer", hint, DtypeError)
-    return tuple(sorted({normalize_axis(a, rank) for a in listed}))
+    return tuple(sorted({normalize_axis(int(a), rank) for a in listed}))
 
 
 def as_shape(value: Any) -> Shape | None:
