@@ -177,6 +177,16 @@ def test_what_is_no_index(key):
         vector(5)[key]
 
 
+@pytest.mark.parametrize("dtype", [sg.float32, sg.float64])
+def test_a_nan_is_neither_greater_nor_smaller_than_what_is_searched(dtype):
+    """So TensorFlow 1.15 finds it before the first number that is not smaller, and behind all not greater."""
+    row, values = sg.placeholder(dtype, [3]), sg.placeholder(dtype, [4])
+    sides = [sg.searchsorted(row, values, side=side) for side in ("left", "right")]
+    fed = {row: [0.0, 1.0, 1.0], values: [np.nan, 1.0, -np.inf, np.inf]}
+    with sg.Session() as session:
+        assert [found.tolist() for found in session.run(sides, fed)] == [[0, 1, 0, 3], [3, 3, 0, 3]]
+
+
 ENDS = (-(2**63), 2**63 - 1)
 
 
