@@ -42,6 +42,11 @@ def test_comparisons_are_answered_by_the_sizes_at_hand():
         assert kept == (n == 5 and n < m < 2 * n), (n, m)
 
 
+def test_a_question_that_compares_nothing_leaves_no_guard():
+    answers = Answers({"n0": 5})
+    assert answers.ask(Undecided("its value", sizes=(N,))) is False and answers.guards == ()
+
+
 def test_the_last_question_about_equal_symbols_is_not_put_off():
     answers = Answers({"n0": 5, "n1": 5, "n2": 5}, puts_off=True)
     with answering(answers):
@@ -308,6 +313,8 @@ def test_products_that_are_equal_make_symbols_of_pairs():
     assert as_one(Undecided("", (a, b)), values) == {}
     assert as_one(Undecided("", (a + 1, b)), {"n0": 5, "n1": 6}) == {"n1": a + 1}  # `b - 1` may be negative
     assert as_one(Undecided("", (a, b + 1)), {"n0": 5, "n1": 4}) == {"n0": b + 1}
+    assert as_one(Undecided("", (a * b, c)), {"n0": 1, "n1": 1, "n2": 1}) == {"n2": a * b}
+    assert as_one(Undecided("", (a * c + 6, b * c)), {"n0": 1, "n1": 3, "n2": 3}) == {}  # by chance, too
     assert as_one(Undecided("", (a + b, c + d)), values) == {}
 
 
