@@ -140,6 +140,13 @@ class CachedRun:
             found = self._fast_paths[order] = self.programs.fast_path(order)
         return found
 
+    def in_segments(self) -> SegmentedRun:
+        """Return the run as one in segments, which it is from now on."""
+        if self.segmented is None:
+            self._segment()
+        assert self.segmented is not None
+        return self.segmented
+
     def _segment(self) -> None:
         """Run in segments from now on."""
         from staticgraph.runtime.host_ops.segmented_run import SegmentedRun  # what few runs need

@@ -27,7 +27,7 @@ from staticgraph.compiler.graph.sizes import AnySize, is_open, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
 from staticgraph.compiler.kernel.indices.affine import affine
 from staticgraph.compiler.kernel.indices.index import simplify_index
-from staticgraph.compiler.kernel.lower_reductions import sum_of_products
+from staticgraph.compiler.kernel.lower_expressions import sum_of_products
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange, build_kernel, counted, row_bytes
 from staticgraph.compiler.lower.program import Launch, Loops, Workspace

@@ -37,7 +37,7 @@ from staticgraph.compiler.kernel.expr import (
 )
 from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.indices.index import simplify_index
-from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
+from staticgraph.compiler.kernel.lower_expressions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import (
     Buffer,

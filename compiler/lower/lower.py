@@ -9,11 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.fusion.cost import flops
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import (
     Fusion,
     Group,
+    flops,
     has_product,
     is_alias,
     is_collective,

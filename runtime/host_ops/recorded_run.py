@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.regions import regions_of, with_inner
 from staticgraph.compiler.capture.segments import Segments
 from staticgraph.compiler.capture.step import NeedsSegments, Step
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.interpret import perform
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, regions_of, with_inner
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable

@@ -15,9 +15,8 @@ from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.opdef import Role as ParamRole
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.draw.kernel_areas import main_node, region
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role
-from staticgraph.draw.parts import Part, parts_of, rounds_text
+from staticgraph.draw.parts import Part, main_node, parts_of, region, rounds_text
 from staticgraph.draw.recorded import gradient_scopes, without_plain_references
 from staticgraph.draw.wording import (
     attribute_lines,

@@ -9,6 +9,7 @@ an open number of rows      for few of them one of these, for many another one
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.abi import Phase
@@ -31,7 +32,7 @@ from staticgraph.compiler.codegen.gemm.split_k import (
     used_chunks,
 )
 from staticgraph.compiler.codegen.gemm.tiles import Along
-from staticgraph.compiler.codegen.gemm.transpose import turned
+from staticgraph.compiler.codegen.gemm.transpose import turned, turning_phase
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import AnySize
@@ -39,7 +40,7 @@ from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.codegen.gemm.by_rows import Unpacked
+    from staticgraph.compiler.codegen.gemm.open_rows import Unpacked
 
 Whole = Callable[[GemmWriter, Tile], list[str]]  # writes the finished sums of a tile
 _WHOLE: dict[Along, Whole] = {Along.COLUMNS: column_sums, Along.ROWS: row_sums, Along.SUM: dot_sums}
@@ -89,14 +90,20 @@ class Design:
 def design(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE) -> Design:
     """Decide how a product is done, apart from what was chosen."""
     c = with_formulas(contraction, target)
-    first, reserved = None, 0
-    if turn := turned(c, target):
-        first, c, reserved = turn.phase, turn.contraction, turn.shared_bytes
-    usual = plan(c, target, reserved)
+    turn = turned(c, target)
+    reserved, multiplied = (turn.shared_bytes, turn.contraction) if turn else (0, c)
+    usual = plan(multiplied, target, reserved)
+    decided = _decided(multiplied, target, reserved, choice, usual)
+    if c.sizes:
+        from staticgraph.compiler.codegen.gemm.open_rows import in_run  # for open sizes
+
+        decided = replace(decided, grid=in_run(multiplied, decided.grid))
+        c = replace(c, sizes=tuple(dict.fromkeys((*c.sizes, *decided.grid.open_parts))))
+    first = turning_phase(c, target) if turn else None
+    c = replace(multiplied, sizes=c.sizes)
     cut = sliced(c, usual, reserved)
     if cut is not None:
         return Design(c, first, *_slices(cut, target, choice))
-    decided = _decided(c, target, reserved, choice, usual)
     part = _part(c, decided)
     shared, private = decided.shared_bytes, decided.private_bytes
     few = sliced_if_few(c, usual, reserved)
@@ -126,7 +133,7 @@ def _part(c: Contraction, p: GemmPlan) -> Part:
 
 
 def _unpacked_if_few(c: Contraction, usual: GemmPlan, target: CpuTarget, reserved: int) -> Unpacked | None:
-    from staticgraph.compiler.codegen.gemm.by_rows import unpacked_if_few  # for open sizes
+    from staticgraph.compiler.codegen.gemm.open_rows import unpacked_if_few  # for open sizes
 
     return unpacked_if_few(c, usual, target, reserved)
 

@@ -127,8 +127,9 @@ def plan(
     """
     lanes, size = target.lanes([c.dtype]), c.dtype.size
     along = direction(c, target)
-    tiling = _tiling(c, along, lanes, target.registers, choice, crossing)
     blocks, split = _depth(c, along, choice.depth)
+    even = not split and _can_repeat_rows(c)
+    tiling = _tiling(c, along, lanes, target.registers, choice, crossing, even)
     inside = c.k[blocks.level :]
     block_depth = blocks.size * math.prod(map(count, inside[1:]))
 
@@ -152,7 +153,7 @@ def plan(
         b = scratch.packed(c, c.b, c.lanes, tiling.panels, None if shares else inside, block_depth)
         scratch.reserve(b, c.outer_of_b, block or column_size)
     alone = b is not None and not b.shared and all(d.parts == 1 for d in rest)
-    first_packs = alone and c.b.step(c.lanes) == 1 and not c.limits
+    first_packs = alone and c.b.step(c.lanes) == 1 and not (c.limits or tiling.even)
     if pack_a:
         shares = (columns.parts > 1 or rows_share_lines(c)) and not c.limits and not overlaps(c, c.a, c.rows)
         shares = shares and not (c.open_sum or any(map(c.a.step, c.open_outer)))
@@ -276,8 +277,14 @@ def direction(c: Contraction, target: CpuTarget) -> Along:
     return Along.COLUMNS
 
 
+def _can_repeat_rows(c: Contraction) -> bool:
+    """True if there are many short lines of rows, and to compute a row twice does no harm."""
+    targets = {x.buffer for x in c.targets}
+    return bool(c.open_rows and c.outer) and not any(x.buffer in targets for x in c.loads.values())
+
+
 def _tiling(
-    c: Contraction, along: Along, lanes: int, registers: int, choice: Choice, crossing: float
+    c: Contraction, along: Along, lanes: int, registers: int, choice: Choice, crossing: float, even: bool
 ) -> Tiling:
     match along:
         case Along.SUM:
@@ -291,7 +298,8 @@ def _tiling(
         unit = c.row_unit if c.open_rows else None
         return choose_open_columns(c.column_count, c.depth, lanes, registers, c.row_count, unit)
     if c.open_rows:
-        return choose_open(c.column_count, c.depth, lanes, registers, c.row_count, c.row_unit, crossing)
+        rows = c.row_count, c.row_unit
+        return choose_open(c.column_count, c.depth, lanes, registers, *rows, crossing=crossing, even=even)
     if (chosen := choice.tiling(c.row_count, c.column_count, lanes)) is not None:
         return chosen
     times = math.prod(map(count, c.outer))

@@ -13,14 +13,13 @@ import numpy as np
 
 from staticgraph.building.framework import check_takes
 from staticgraph.building.inputs import placeholder
-from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.graph.errors import InvalidArgumentError, OutOfRangeError, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.recording.op_count import uncounted
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, with_inner
 from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.runtime.session import Session
 from staticgraph.tf1.data.pipeline import Given, Node, Run, giving, tensors_of
