@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.capture.step import NeedsHost, NeedsStage, Step
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, regions_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.host_ops.host_run_state import HostRunState
 from staticgraph.runtime.host_ops.segmented_run import SegmentedRun, StageKey

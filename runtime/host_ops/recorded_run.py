@@ -78,11 +78,15 @@ class RecordedRun:
         NotImplemented if the run cannot go as recorded; then nothing has changed.
         """
         values: Values = dict(zip(self._feeds, arrays, strict=True))
-        pending = PendingWrites()
+        pending: list[PendingWrites] = []
         for part in self._parts:
             if not part.perform(values, pending):
                 return NotImplemented
-        pending.commit(self._store)
+        if pending:
+            first, *others = pending
+            for more in others:
+                first.add(more)
+            first.commit(self._store)
         return self._fetches.assemble([
             values[t][()] if own else values[t].copy()[()] for t, own in self._fetched
         ])  # fmt: skip
@@ -96,16 +100,18 @@ class _Stage:
         self._feeds = event.programs.feeds
         program = event.program
         # A value that a host op takes counts for that op, and for later stages if it is always the same.
-        keys: list[tuple[Any, ...]] = [(t,) for t in event.tensors]
-        for op, what in program.prepared.step.captured:
-            known = isinstance(what, Tensor) and variable_of(what) is None
-            keys.append(((op, what), what) if known else ((op, what),))
-        self._keys = keys
+        captured = program.prepared.step.captured
+        self._keys: list[Any] = [*event.tensors, *captured]
+        self._also = [
+            (number, what)
+            for number, (_, what) in enumerate(captured, len(event.tensors))
+            if isinstance(what, Tensor) and variable_of(what) is None
+        ]
         order = tuple(range(len(self._feeds)))
         whole = _AllResults(event.programs, program)
         self._path = event.programs.compiler.backend.fast_path(whole, order, event.programs.store)
 
-    def perform(self, values: Values, pending: PendingWrites) -> bool:
+    def perform(self, values: Values, pending: list[PendingWrites]) -> bool:
         """Run the stage. Return False if it needs something first that is not recorded."""
         given = [values[t] for t in self._feeds]
         made = NotImplemented if pending else self._path(*given)
@@ -114,12 +120,14 @@ class _Stage:
             if isinstance(program, NeedsSegments):
                 return False
             made, changes = self._programs.call(program, given)
-            pending.add(changes)
+            if changes:
+                pending.append(changes)
             if self._last or _changes_nothing(program.prepared.step):
                 self._path.add(program)
-        for keys, array in zip(self._keys, map(np.asarray, made), strict=True):
-            for key in keys:
-                values[key] = array
+        arrays = [*map(np.asarray, made)]
+        values.update(zip(self._keys, arrays, strict=True))
+        for number, tensor in self._also:
+            values[tensor] = arrays[number]
         return True
 
 
@@ -133,13 +141,16 @@ class _Cut:
         names = [p.name for p in op.definition.params]
         self._attrs = {name: op.attrs[name] for name in names if name in op.attrs}
 
-    def perform(self, values: Values, pending: PendingWrites) -> bool:
+    def perform(self, values: Values, pending: list[PendingWrites]) -> bool:
         """Take as much of the results as there is. Return False if that fails: the planned run says why."""
         try:
-            made = self._cut(*(values[key] for key in self._keys), **self._attrs)
+            made = self._cut(*[values[key] for key in self._keys], **self._attrs)
         except Exception:
             return False
-        values.update(zip(self._outputs, made if isinstance(made, tuple) else (made,), strict=True))
+        if isinstance(made, tuple):
+            values.update(zip(self._outputs, made, strict=True))
+        else:
+            values[self._outputs[0]] = made
         return True
 
 
@@ -151,7 +162,7 @@ class _Host:
         constants = [t for t in op.all_inputs if t.op.definition.name == "constant"]
         self._constants = {t: t.op.attrs["value"].array for t in constants}
 
-    def perform(self, values: Values, pending: PendingWrites) -> bool:
+    def perform(self, values: Values, pending: list[PendingWrites]) -> bool:
         """Compute the op."""
         op, constants = self._op, self._constants
 
@@ -170,7 +181,7 @@ class _Constant:
     def __init__(self, op: Operation) -> None:
         self._made = {op.outputs[0]: op.attrs["value"].array}
 
-    def perform(self, values: Values, pending: PendingWrites) -> bool:
+    def perform(self, values: Values, pending: list[PendingWrites]) -> bool:
         """Know it."""
         values.update(self._made)
         return True
