@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.function import Function, Value, as_outputs
 from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 
@@ -51,7 +52,25 @@ def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, 
     reference = op.definition.reference
     assert reference is not None, op
     operands = {name: plain(value(t)) for name, t in op.operands.items()}
-    return outputs_of(op, lambda attrs: reference(*map(value, op.tensors), **attrs), operands)
+    inputs = [value(t) for t in op.tensors]
+
+    def made(attrs: dict[str, Any]) -> Any:
+        if operands:
+            _require_memory(op, inputs, attrs)
+        return reference(*inputs, **attrs)
+
+    return outputs_of(op, made, operands)
+
+
+def _require_memory(op: Operation, inputs: Sequence[np.ndarray], attrs: Mapping[str, Any]) -> None:
+    """Raise MemoryError if the operands of an op ask for results that the system has no memory for."""
+    from staticgraph.compiler.graph.checks.result_types import result_types  # few operations need these
+    from staticgraph.compiler.support.system_memory import require_memory
+
+    given = [TensorType(t.dtype, array.shape) for t, array in zip(op.tensors, inputs, strict=True)]
+    types = result_types(op.definition, given, attrs)
+    known = (t for t in types if t.shape is not None and None not in t.shape)
+    require_memory(sum(t.size * t.dtype.numpy.itemsize for t in known))
 
 
 def outputs_of(
