@@ -4,6 +4,7 @@ LLVM works without Python's lock. A caller that needs a function at last helps w
 
     ahead = CompileAhead(compile)
     ahead.begin(a);  ahead.begin(b)     at once
+    ahead.begin_after(c)                once nothing else is left to do
     ahead.finish([a, b])                returns when both are compiled
 
 A thread that comes back from LLVM has to ask for Python's lock, and the one that has it keeps it for a turn,
@@ -16,6 +17,7 @@ which a thread of its parent held would wait for ever. The child starts threads 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import queue
@@ -56,6 +58,7 @@ class CompileThreads:
         """Act like new, as in a forked process, which has no threads."""
         self._pending: dict[str, _Job] = {}
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._after: list[_Job] = []  # that nobody waits for yet
         self._working: list[threading.Lock] = []  # one per thread, held while it works
         self._end_short_turns()
 
@@ -71,16 +74,25 @@ class CompileThreads:
     def begin(self, code: Code) -> bool:
         """Start to compile a function. Return True if so many short ones wait that threads take several."""
         if code not in self:
-            if not self._pending and (turn := sys.getswitchinterval()) > TURN:
-                self._turn = turn
-                sys.setswitchinterval(TURN)
-            job = self._pending[code.name] = _Job(code)
+            job = self._new_job(code)
             self._jobs.put(job)
-            with _STARTS:
-                if len(self._working) < min(THREADS, len(self._pending)):
-                    self._start_thread()
             return self.crowded and not job.is_long
         return False
+
+    def begin_after(self, code: Code) -> None:
+        """Compile a function once nothing is left for a caller of `finish` to do: beside what comes next."""
+        if code not in self:
+            self._after.append(self._new_job(code))
+
+    def _new_job(self, code: Code) -> _Job:
+        if not self._pending and (turn := sys.getswitchinterval()) > TURN:
+            self._turn = turn
+            sys.setswitchinterval(TURN)
+        job = self._pending[code.name] = _Job(code)
+        with _STARTS:
+            if len(self._working) < min(THREADS, len(self._pending)):
+                self._start_thread()
+        return job
 
     def finish(self, codes: Iterable[Code]) -> None:
         """Wait until what was begun of `codes` is done."""
@@ -90,6 +102,8 @@ class CompileThreads:
             with contextlib.suppress(queue.Empty):
                 while True:
                     self._do(self._with_more(self._jobs.get_nowait()))
+            while self._after:
+                self._jobs.put(self._after.pop())
         for job in waiting:
             job.done.wait()
 
@@ -133,12 +147,26 @@ class CompileThreads:
             if from_handler(error):
                 raise
         finally:
-            for job in jobs:
-                self._pending.pop(job.code.name, None)
-            if not self._pending:
-                self._end_short_turns()
-            for job in jobs:
-                job.done.set()
+            self._end(jobs)
+
+    def _end(self, jobs: Sequence[_Job]) -> None:
+        for job in jobs:
+            self._pending.pop(job.code.name, None)
+        if not self._pending:
+            self._end_short_turns()
+        for job in jobs:
+            job.done.set()
+
+    def leave(self) -> None:
+        """Leave out what has not begun, and wait for the rest: LLVM must not end while a thread is in it."""
+        jobs, self._after = self._after, []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                jobs.append(self._jobs.get_nowait())
+        self._end(jobs)
+        for working in self._working:
+            with working:
+                pass
 
     def _end_short_turns(self) -> None:
         """Turns are as long as they were."""
@@ -173,5 +201,11 @@ def _forget() -> None:
         ahead._forget()
 
 
+def _leave() -> None:
+    for ahead in [*_ALL]:
+        ahead.leave()
+
+
+atexit.register(_leave)
 forks.pausing(_pause, _resume)
 forks.in_child(_forget)
