@@ -18,11 +18,11 @@ from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel_codes import KernelCache, KernelCodes
+from staticgraph.compiler.lower.buffer_assignment import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.program import Launch, Program
 from staticgraph.compiler.passes.pipeline import PIPELINE, pipeline
-from staticgraph.compiler.rewrite.rule import Trace
+from staticgraph.compiler.rewrite import Trace
 from staticgraph.compiler.stages import Observer, observing, report
 from staticgraph.compiler.support.dataclass import dataclass, replace
 from staticgraph.compiler.support.gc_pause import collector_paused

@@ -13,7 +13,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
     from staticgraph.compiler.fusion.group import Fusion
-    from staticgraph.compiler.lower.memory_use import MemoryUse
+    from staticgraph.compiler.lower.buffer_assignment import MemoryUse
 
 Walked = tuple[Instruction, LaunchCode | None, LoopInstruction | Branch | None]
 

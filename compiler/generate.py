@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm import kernel as llvm
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.kernel.lower_reductions import Placer, sum_of_products
+from staticgraph.compiler.kernel.lower_expressions import Placer, sum_of_products
 from staticgraph.compiler.kernel.schedule_cpu.schedule import Chunked, chunked, schedule
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
 from staticgraph.compiler.kernel.stmt import Kernel, Loop, LoopKind, Stmt

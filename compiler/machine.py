@@ -58,7 +58,7 @@ class CpuMachine:
 class GpuMachine:
     """An NVIDIA GPU: its multiprocessors, and the time of what they do.
 
-    The limits that all GPUs have in common are in `kernel/schedule_gpu/limits.py`.
+    The limits that all GPUs have in common are in `kernel/schedule_gpu/target.py`.
     """
 
     # NVIDIA's data sheets of the H200 and of compute capability 9.0 (CUDA C++ Programming Guide).

@@ -6,7 +6,7 @@
 * Movement: two ops that only move elements become one, and those that move nothing disappear. Arithmetic
   broadcasts by itself, and what is repeated had better be repeated late.
 
-`passes/simplify.py` says at which ops the rules of a table are; `rewrite/` applies them.
+`passes/simplify.py` says at which ops the rules of a table are; `rewrite.py` applies them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,17 @@ from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import normalize_axes
 from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.rewrite.pattern import attributes, compute, numbers, variables
-from staticgraph.compiler.rewrite.rule import IMPROVES, NONFINITE, ROUNDING, RuleSet, rule
+from staticgraph.compiler.rewrite import (
+    IMPROVES,
+    NONFINITE,
+    ROUNDING,
+    RuleSet,
+    attributes,
+    compute,
+    numbers,
+    rule,
+    variables,
+)
 
 x, y, truth = variables("x y truth")
 c, d = numbers("c d")

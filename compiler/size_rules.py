@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from staticgraph.compiler.codegen.llvm.lanes import WASTE
 from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce, Scalar, free_indices, walk
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import LEAST_ROWS
 from staticgraph.compiler.lower.program import Loops
 

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.step import Step
     from staticgraph.compiler.graph.tensor import Operation
-    from staticgraph.compiler.lower.memory_use import MemoryUse
+    from staticgraph.compiler.lower.buffer_assignment import MemoryUse
     from staticgraph.compiler.lower.program import Program
     from staticgraph.runtime.state.memory import BufferPool
     from staticgraph.runtime.state.variables import PendingWrites, VariableStore

@@ -11,6 +11,7 @@ import numpy as np
 from staticgraph.compiler.capture.open_shapes import OpenShapes, Specializer, open_shapes
 from staticgraph.compiler.capture.step import SHORT, Needs, NeedsFeeds, NeedsStage, NeedsTypes, Step
 from staticgraph.compiler.graph.checks.result_types import addressable, has_addresses
+from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -21,6 +22,7 @@ from staticgraph.runtime.reports.recompile_reason import (
     CallSignature,
     Reason,
     guard_reason,
+    guards_text,
     in_words,
     symbols_text,
 )
@@ -164,7 +166,12 @@ class OpenRun:
         for each in self.among.programs:
             values = each.shapes.values(self.rows) if each.alike(self) else None
             if values is not None and addressable(each.blocks, values):
-                program = each.bind(values, self.signature.statics, capture)
+                try:
+                    program = each.bind(values, self.signature.statics, capture)
+                except ResourceExhaustedError as error:
+                    from staticgraph.runtime.reports.refused_sizes import with_sizes  # needed only then
+
+                    raise with_sizes(error, each.shapes, self.rows, self.among.feeds) from None
                 if not all(map(has_addresses, program.prepared.program.results)):
                     capture()  # raises what the type rule says of such a shape
                 if each.last and state_types(each.last[0]) == state_types(program):
@@ -234,7 +241,7 @@ class OpenRun:
         del of.programs[:-PROGRAM_LIMIT]
         program = self.program(capture)
         assert program is not None, self.signature
-        told = symbols_text(shapes, of.feeds), tuple(map(str, shapes.guards))
+        told = symbols_text(shapes, of.feeds), guards_text(shapes)
         of.compiler.tell(program, of.fetches, why, started, *told)
         return program
 

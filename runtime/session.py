@@ -23,9 +23,7 @@ from staticgraph.runtime.state.resources import time_limit
 from staticgraph.runtime.switches import settings
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.capture.open_shapes import OpenShapes
     from staticgraph.compiler.capture.step import Step
-    from staticgraph.compiler.graph.sizes import AnySize
     from staticgraph.runtime.cached_run import CachedRun
     from staticgraph.runtime.cpu.fast_path.known_runs import KnownRuns
     from staticgraph.runtime.executable import Executable
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.reports.compile_log import CompileLog
     from staticgraph.runtime.reports.growth import Growth
     from staticgraph.runtime.state.variables import VariableStore
-    from staticgraph.runtime.step_compiler import Bound, StepCompiler
+    from staticgraph.runtime.step_compiler import StepCompiler
 
 _NOTHING: dict[Any, Any] = {}
 
@@ -374,36 +372,20 @@ class Session(PartialRuns):
         programs = ProgramCache(self.graph, found, feeds, self._compiler, self.variables)
         return with_room(lambda: CachedRun(programs))
 
-    def adopt(self, fetches: Any, feeds: Iterable[Tensor], program: Executable) -> None:
-        """Run `fetches` by `program`, which was made elsewhere, where these tensors are fed in its shapes.
+    def run_for(self, fetches: Any, feeds: Iterable[Tensor], steps: Iterable[Step]) -> CachedRun | None:
+        """Return the run of `fetches` that may use programs which were made elsewhere.
 
-        Not if runs are to be checked in another way (for NaN, not bounds), or may not need so much memory.
+        Args:
+            fetches: What it returns.
+            feeds: What it is fed.
+            steps: The steps of the programs. They check for NaN, bounds and the like, or do not.
+
+        Returns:
+            The run; None if runs of this session are to be checked in another way.
         """
-        prepared, limit = program.prepared, self.settings.memory_limit
-        fits = limit is None or prepared.memory.peak <= limit
-        if fits and self._takes(prepared.step):
-            self._cached_run(fetches, feeds).programs.adopt(program)
-
-    def adopt_open(
-        self,
-        fetches: Any,
-        feeds: Iterable[Tensor],
-        shapes: OpenShapes,
-        blocks: tuple[AnySize, ...],
-        step: Step,
-        bound: Bound,
-    ) -> None:
-        """Run `fetches` by a program for all sizes that was made elsewhere; see `ProgramCache.adopt_open`.
-
-        As with `adopt`, not if runs are to be checked in another way.
-        """
-        if self._takes(step):
-            self._cached_run(fetches, feeds).programs.adopt_open(shapes, blocks, step, bound)
-
-    def _takes(self, step: Step) -> bool:
-        """Return True if a step that was compiled elsewhere checks runs as this session is to."""
-        unchecked = not self.settings.check_bounds and step.checked
-        return not (self.settings.check_nan or unchecked)
+        settings = self.settings
+        unlike = settings.check_nan or any(step.checked > settings.check_bounds for step in steps)
+        return None if unlike else self._cached_run(fetches, feeds)
 
     # State
 
@@ -425,7 +407,7 @@ class Session(PartialRuns):
         >>> sg.Session().list_devices()[0].name
         '/job:localhost/replica:0/task:0/device:CPU:0'
         """
-        from staticgraph.runtime.gpu.listed_devices import listed_devices  # few programs ask
+        from staticgraph.runtime.gpu.placement import listed_devices  # few programs ask
 
         return [*listed_devices()]
 

@@ -16,7 +16,7 @@ import pytest
 from staticgraph.runtime import session
 from staticgraph.runtime.backend import Backend
 from staticgraph.runtime.gpu.placement import open_backend
-from staticgraph.runtime.interpreter.backend import InterpreterBackend
+from staticgraph.runtime.interpreter import InterpreterBackend
 from staticgraph.runtime.switches import Settings
 from tests.repetitions import has_turn
 

@@ -10,7 +10,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.runtime.cpu.backend import CpuBackend
-from staticgraph.runtime.interpreter.backend import InterpreterBackend
+from staticgraph.runtime.interpreter import InterpreterBackend
 from tests import interpreted, repetitions
 
 

@@ -6,12 +6,12 @@ data's way:
 
     step                the question: fetches, feeds, and what is known of them; the answer: a step, or what
                         must be known first
-    regions, segments   what lies in loops and branches; what Python does, before or after the step
+    segments            what Python does, before or after the step
     prune               the operations that the fetches need
-    state, walk         the operations in order of construction, each by its rule, and what they change
+    walk                the operations in order of construction, each by its rule, and what they change
     rules/              the rule of each operation that does more than compute:
         operations      ops that only compute; shapes and axes, which must be known
-        variables, random_states, arrays, effects, host
+        states, arrays, effects, host
         region_walk, loops, branches   regions as Functions
         derivatives                    gradients
     capture             the walk from its beginning to the step

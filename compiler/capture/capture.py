@@ -10,8 +10,8 @@ becomes, for fetches (y, step) and a feed x of shape [4, 3], a Function
 
 whose last result is the new value of the variable. Operations take effect in the order in which they were
 made: a read sees the assignments of this run that were made before it. Control dependencies always point
-backwards in that order, so it honours them. `state.py` beside this file says when a variable is read, and
-`walk.py` how each operation is captured. If something must be known first, `step.py` says what.
+backwards in that order, so it honours them. `walk.py` says how each operation is captured
+and when a variable is read. If something must be known first, `step.py` says what.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from collections.abc import Sequence
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.capture.prune import Wanted, wanted_of
-from staticgraph.compiler.capture.state import Reads, RunState, feeds_of
 from staticgraph.compiler.capture.step import CaptureRequest, Needs, NeedsRows, Step, Stop
-from staticgraph.compiler.capture.walk import Walk
+from staticgraph.compiler.capture.walk import Reads, RunState, Walk, feeds_of
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_, int32
 from staticgraph.compiler.graph.function import Function, Value, toposort

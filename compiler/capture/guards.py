@@ -176,6 +176,28 @@ def with_answers_of_now(make: Callable[[], Made]) -> Callable[[], Made]:
     return made
 
 
+def strongest(guards: Iterable[Guard]) -> tuple[Guard, ...]:
+    """Return those guards that no other one implies: of `n0 >= 2` and `n0 >= 6` the second one."""
+    kept = list(dict.fromkeys(guards))
+    for guard in tuple(kept):
+        if any(other is not guard and _implies(other, guard) for other in kept):
+            kept = [other for other in kept if other is not guard]  # whose sizes it would take to compare
+    return tuple(kept)
+
+
+def _implies(one: Guard, other: Guard) -> bool:
+    """Return True if the second guard holds wherever the first one does: a lower bound that is no lower."""
+    if one.relation != ">=" or other.relation not in (">=", "!="):
+        return False
+    ways = (
+        (other.size - one.size,)
+        if other.relation == ">="
+        else (other.size - one.size, -other.size - one.size)
+    )
+    least = 0 if other.relation == ">=" else 1
+    return any(not isinstance(more, Size) and more >= least for more in ways)
+
+
 def known_from(guards: Iterable[Guard]) -> dict[str, AnySize]:
     """Return what guards tell of symbols: `n0 + 3` for one of at least 3, 2 for one that can only be 2."""
     least: dict[str, int] = defaultdict(int)

@@ -32,6 +32,7 @@ from staticgraph.compiler.capture.guards import (
     known_after,
     known_from,
     settle,
+    strongest,
     with_one_name,
 )
 from staticgraph.compiler.capture.step import SHORT
@@ -166,12 +167,12 @@ class OpenShapes:
             for rows in (self.shapes, self.contents)
         )
         guards = (guard.replaced(known) for guard in self.guards)
-        kept = tuple(g for g in dict.fromkeys(guards) if g is not None)
+        kept = strongest(g for g in guards if g is not None)
         return replace(self, shapes=shapes, guards=kept, contents=contents)
 
     def guarded(self, guards: Sequence[Guard]) -> OpenShapes:
         """Return these shapes with more guards."""
-        return replace(self, guards=tuple(dict.fromkeys((*self.guards, *guards))))
+        return replace(self, guards=strongest((*self.guards, *guards)))
 
 
 def open_shapes(

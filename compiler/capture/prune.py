@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from operator import attrgetter
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.capture.regions import is_branch, is_rounds, outermost, with_inner
 from staticgraph.compiler.capture.segments import is_host, is_replayed
 from staticgraph.compiler.capture.step import CaptureRequest
 from staticgraph.compiler.graph.errors import FeedError, UnimplementedError, layout
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, is_branch, is_rounds, outermost, with_inner
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
 

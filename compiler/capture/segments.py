@@ -14,17 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence, Set
 
-from staticgraph.compiler.capture.regions import (
+from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.opdef import OPS, Effect, Kind
+from staticgraph.compiler.graph.tensor import (
     WITH_REGIONS,
+    Operation,
+    Region,
+    Tensor,
     is_loop,
     is_rounds,
     outermost,
     regions_of,
     with_inner,
 )
-from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.opdef import Effect, Kind
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.structural import changed_variables, variable_of
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -259,8 +261,6 @@ def reaches(
 def _sizes_of(op: Operation) -> Iterable[Tensor]:
     """The tensors that an earlier stage may compute for an operation: a trip count, or a size in its data."""
     if op.definition.counted is not None:
-        from staticgraph.compiler.capture.counted import count_of  # few graphs need it
-
         yield count_of(op)
     yield from filter(is_rounds, op.outputs)
 
@@ -300,3 +300,34 @@ def _constant(ordered: Sequence[Operation]) -> set[Operation]:
         if pure and all(t.op in found for t in op.all_inputs):
             found.add(op)
     return found
+
+
+_KEY = "the size that the data of an operation decide"
+
+
+def count_of(op: Operation) -> Tensor:
+    """Return the tensor of the size that the last input of an operation decides: see `counted` of `OpDef`.
+
+        segment_sum(x, ids)       ->       count = segment_count(ids)
+                                           unsorted_segment_sum(x, ids, num_segments=count)
+
+    If the input is not known when a step is captured, an earlier stage computes this tensor, and the step
+    takes it as the value of a feed: an open size.
+
+    The operation that makes it is no part of the graph's list, so that users see the graph that they built.
+    Operations with the same last input share it, unless that is a variable, which may change between them.
+    """
+    name = op.definition.counted
+    assert name is not None, op
+    given, kept = op.tensors[-1], op.graph.attached
+    shared = variable_of(given) is None
+    key = _KEY, name, given if shared else op
+    if (found := kept.get(key)) is None:
+        counting = OPS[name]
+        made, controls = (counting.type(given.type),), () if shared else op.controls
+        region = given.op.region if shared else op.region
+        place = controls, op.device, op.where, op.id, region
+        counter = Operation(op.graph, counting, f"{op.name}/{name}", (given,), {}, {}, made, *place)
+        found = kept.setdefault(key, counter.outputs[0])
+    tensor: Tensor = found
+    return tensor

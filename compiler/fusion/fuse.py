@@ -17,26 +17,24 @@ from __future__ import annotations
 from collections.abc import Container
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.fusion.cost import (
-    WIDE,
-    cheap_nodes,
-    cost,
-    depth,
-    goes_down,
-    reduces,
-    shared_rows,
-    work,
-    worth_rows,
-)
 from staticgraph.compiler.fusion.group import (
     MEMBER_LIMIT,
+    WIDE,
     Demand,
     Demands,
     Fusion,
     Group,
     amount,
+    cheap_nodes,
+    cost,
+    depth,
+    goes_down,
     is_alias,
     is_whole,
+    reduces,
+    shared_rows,
+    work,
+    worth_rows,
 )
 from staticgraph.compiler.fusion.inline_element import (
     Position,

@@ -24,17 +24,21 @@ import itertools
 import math
 from collections.abc import Callable, Container, Iterable
 
-from staticgraph.compiler.fusion.cost import (
+from staticgraph.compiler.fusion.group import (
     FEW_ROWS,
     LEAST_ROW,
     LONG_ENOUGH,
     LONG_ROW,
+    MEMBER_LIMIT,
     WIDE,
+    Demand,
+    Demands,
+    Group,
+    amount,
     goes_down,
     reduces,
     shared_rows,
 )
-from staticgraph.compiler.fusion.group import MEMBER_LIMIT, Demand, Demands, Group, amount
 from staticgraph.compiler.fusion.inline_element import Position, template
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Kind

@@ -25,14 +25,14 @@ from staticgraph.compiler.kernel.schedule_gpu.schedule import schedule, schedule
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.kernel_codes import is_shown, structure_of
+from staticgraph.compiler.lower.buffer_assignment import does_not_fit
 from staticgraph.compiler.lower.closed import closed_work
 from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.lower.memory_use import does_not_fit
 from staticgraph.compiler.lower.program import Loops, Program
 from staticgraph.compiler.passes.long_routines import long_routines
 from staticgraph.compiler.passes.pipeline import pipeline
-from staticgraph.compiler.rewrite.rule import Trace
+from staticgraph.compiler.rewrite import Trace
 from staticgraph.compiler.stages import Observer, observing, report
 from staticgraph.compiler.support.gc_pause import collector_paused
 

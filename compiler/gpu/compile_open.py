@@ -32,7 +32,7 @@ from staticgraph.compiler.lower.closed import closed_work
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.passes.pipeline import pipeline
-from staticgraph.compiler.rewrite.rule import Trace
+from staticgraph.compiler.rewrite import Trace
 from staticgraph.compiler.stages import Observer, observing
 from staticgraph.compiler.support.gc_pause import collector_paused
 

@@ -15,7 +15,7 @@ from staticgraph.compiler.gpu.kept_sorts import NOTHING, KeptSorts, kept_sorts
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.stmt import padded
-from staticgraph.compiler.lower.memory_use import MemoryUse, memory_use
+from staticgraph.compiler.lower.buffer_assignment import MemoryUse, memory_use
 from staticgraph.compiler.lower.program import Instruction, Launch, Program, walk
 from staticgraph.compiler.support.dataclass import dataclass
 

@@ -16,11 +16,10 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.gpu.step import GpuCompiled, launches
 from staticgraph.compiler.graph.sizes import evaluate
-from staticgraph.compiler.kernel.schedule_gpu.limits import MOST_BLOCKS, MOST_POSITIONS
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
-from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
+from staticgraph.compiler.kernel.schedule_gpu.target import MOST_BLOCKS, MOST_POSITIONS, GpuTarget
+from staticgraph.compiler.lower.buffer_assignment import does_not_fit
 from staticgraph.compiler.lower.closed import closed_program
-from staticgraph.compiler.lower.memory_use import does_not_fit
 from staticgraph.compiler.lower.program import Launch, Program, buffers_of
 from staticgraph.compiler.support.dataclass import dataclass
 

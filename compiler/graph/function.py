@@ -73,6 +73,8 @@ class Node:
         return f"<{self.op.name} #{self.serial}>"
 
 
+# The names of parameters that are fed begin so.
+FEED = "feed "
 # Operations that give elements another shape, and nothing else: the result is the same memory.
 RESHAPES = frozenset({"reshape", "expand_dims", "squeeze"})
 
@@ -121,6 +123,14 @@ class Value(Operators):
         while (alias := value.node.op.alias) is not None:
             value = value.node.inputs[alias]
         return value
+
+    @property
+    def is_fed(self) -> bool:
+        """True if the value is an array of the caller, perhaps by another name."""
+        node = self.node
+        while node.op.alias is not None or node.op.name in RESHAPES:
+            node = node.inputs[node.op.alias or 0].node
+        return node.op.name == "parameter" and bool(node.attrs["name"].startswith(FEED))
 
     @property
     def constant(self) -> np.ndarray | None:

@@ -85,7 +85,7 @@ class Graph(Elements):
                         return EXTENSIONS["with_registered_gradient"](made, wrapper, full_name)
                 made = self._append(op, call, full_name, where, gradient)
             except RuleError as error:
-                from staticgraph.compiler.graph.recording.call_text import call_text, tensors_of
+                from staticgraph.compiler.graph.recording.calls import call_text, tensors_of
 
                 self._rollback(mark, names)
                 call_made = call_text(op, values)

@@ -1,4 +1,4 @@
-"""Operations, tensors and regions of the user's graph, in TF1's manner, and a walk against the graph's edges.
+"""Operations, tensors and regions of the user's graph, in TF1's manner, and walks over them.
 
 A region holds operations that are carried out as a part of another one, such as the body of a loop. They are
 operations of the graph like all others, with names and lines. They may use tensors of their own region and of
@@ -7,12 +7,12 @@ those around it; nothing outside may use theirs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import RuleError, ShapeError, misuse
-from staticgraph.compiler.graph.opdef import METHODS, OpDef
+from staticgraph.compiler.graph.opdef import METHODS, Effect, OpDef
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
@@ -351,3 +351,117 @@ def ancestors(roots: Iterable[Operation], cut: Collection[Tensor] = ()) -> set[O
 def needed(roots: Iterable[Operation], cut: Collection[Tensor] = ()) -> list[Operation]:
     """`ancestors` in order of construction, which is an order in which they can run."""
     return sorted(ancestors(roots, cut), key=lambda op: op.id)
+
+
+class _Originals(dict[Operation, Operation]):
+    """The original of each backward operation of a graph."""
+
+
+def originals(graph: Any) -> Mapping[Operation, Operation]:
+    """Return the operations that `gradients` made backward ones for, by these, as long as the program runs.
+
+    Both come from one line of the user's program, so an error at the line asks which of them is meant.
+    """
+    found: Mapping[Operation, Operation] = graph.attached.get(_Originals, {})
+    return found
+
+
+def note_original(backward: Sequence[Operation], original: Operation) -> None:
+    """Note which operation the backward ones were made for."""
+    original.graph.attached.setdefault(_Originals, _Originals()).update(dict.fromkeys(backward, original))
+
+
+# The regions that are carried out as a part of an operation, by the name of its definition.
+WITH_REGIONS: dict[str, Callable[[dict[str, Any]], tuple[Region, ...]]] = {
+    "while_region": lambda attrs: (attrs["cond"], attrs["body"]),
+    "branch_region": lambda attrs: tuple(attrs["branches"]),
+}
+
+_ACTS = (Effect.WRITE, Effect.RANDOM, Effect.EFFECT)
+
+
+def regions_of(op: Operation) -> tuple[Region, ...]:
+    """Return the regions that are carried out as a part of an operation."""
+    regions = WITH_REGIONS.get(op.definition.name)
+    return () if regions is None else regions(op.attrs)
+
+
+def held_regions(op: Operation) -> tuple[Region, ...]:
+    """Return all regions that belong to an operation, also those that only its gradient carries out."""
+    if op.definition.name == "custom_gradient" and op.attrs["derivative"] is not None:
+        return (op.attrs["derivative"],)
+    return regions_of(op)
+
+
+def with_inner(operations: Iterable[Operation]) -> list[Operation]:
+    """Return `operations`, and those in their regions at any depth."""
+    found = []
+    for op in operations:
+        found.append(op)
+        if op.definition.name in WITH_REGIONS:
+            for region in regions_of(op):
+                found += with_inner(region.operations())
+    return found
+
+
+def acting(operations: Iterable[Operation], known: dict[Operation, list[Operation]]) -> list[Operation]:
+    """Return what changes state or checks its inputs of `operations` and all in their regions, at any depth.
+
+    `known` has those in the regions of an operation: with it, nested loops are looked at once, not once for
+    each loop around them.
+    """
+    found = []
+    for op in operations:
+        if op.definition.effect in _ACTS or op.definition.requires is not None:
+            found.append(op)
+        if op.definition.name in WITH_REGIONS:
+            if op not in known:
+                inner = (each for region in regions_of(op) for each in region.operations())
+                known[op] = acting(inner, known)
+            found += known[op]
+    return found
+
+
+def whole(operations: Iterable[Operation]) -> list[Operation]:
+    """Return `operations` and all in their regions, even unused params, in order of construction."""
+    return sorted(_all_inside(operations), key=lambda op: op.id)
+
+
+def _all_inside(operations: Iterable[Operation]) -> set[Operation]:
+    found = set(operations)
+    for op in list(found):
+        for region in held_regions(op):
+            found |= _all_inside(region.operations(tuple(p.op for p in region.params)))
+    return found
+
+
+def around(tensor: Tensor, region: Region | None) -> Operation | None:
+    """Return the operation of `region` that computes `tensor` or contains it; None if it is outside."""
+    op: Operation | None = tensor.op
+    while op is not None and op.region is not region:
+        op = None if op.region is None else op.region.owner
+    return op
+
+
+def outermost(tensor: Tensor, region: Region | None = None) -> Operation:
+    """Return the operation outside of all regions, or in `region`, that computes or contains `tensor`.
+
+    A tensor from outside of `region` is computed by its own operation.
+    """
+    op = around(tensor, region)
+    return tensor.op if op is None else op
+
+
+def is_loop(op: Operation) -> bool:
+    """Return True if an operation is a loop."""
+    return op.definition.name == "while_region"
+
+
+def is_branch(op: Operation) -> bool:
+    """Return True if an operation is a branch."""
+    return op.definition.name == "branch_region"
+
+
+def is_rounds(tensor: Tensor) -> bool:
+    """Return True if `tensor` is the trip count of a loop."""
+    return is_loop(tensor.op) and tensor is tensor.op.outputs[-1]

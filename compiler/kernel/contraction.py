@@ -46,7 +46,7 @@ from staticgraph.compiler.kernel.expr import (
     walk,
 )
 from staticgraph.compiler.kernel.indices.affine import Affine, linear
-from staticgraph.compiler.kernel.lower_reductions import sum_of_products
+from staticgraph.compiler.kernel.lower_expressions import sum_of_products
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass, replace
 
@@ -290,7 +290,7 @@ def analyse(
         outer=tuple(
             sorted((i for i in outside if i is not lanes and i is not rows), key=lambda i: not b.step(i))
         ),
-        k=tuple(sorted(inside, key=lambda i: (i not in unknown, -max(abs(a.step(i)), abs(b.step(i)))))),
+        k=tuple(sorted(inside, key=lambda i: -max(abs(a.step(i)), abs(b.step(i))))),
         stores=body.stores,
         targets=tuple(written),
         loads=dict(zip(body.names, others, strict=True)),

@@ -62,8 +62,8 @@ class _Speller:
                 self.spell(("share", expr, count, unit))
             case Span(start, stop):
                 self.spell(("span", start, stop))
-            case Buffer(dtype, shape, written, local, shared):
-                self.words.append(f"{dtype.name}{shape}{written:d}{local:d}{shared:d}")
+            case Buffer(dtype, shape, written, local, shared, unaligned):
+                self.words.append(f"{dtype.name}{shape}{written:d}{local:d}{shared:d}{unaligned:d}")
             case Enum():
                 self.words.append(str(part))
             case Size():

@@ -133,7 +133,8 @@ class Buffer:
     A `local` one is scratch memory of the kernel, no argument: every part of the kernel that runs on its own
     has one for itself, and what it holds is unknown at first. A `shared` one is scratch memory that all parts
     of a kernel have in common. One that is both is that of a part, and of all loops in it: if a GPU divides
-    the part among threads, they have it in common.
+    the part among threads, they have it in common. An `unaligned` one may begin anywhere, as an array that is
+    fed does; it is only said of the operands of products.
     """
 
     dtype: DType
@@ -141,6 +142,7 @@ class Buffer:
     written: bool = False
     local: bool = False
     shared: bool = False
+    unaligned: bool = False
 
     @property
     def size(self) -> AnySize:

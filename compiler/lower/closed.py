@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.sizes import Size, evaluate
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Reduce, transform
 from staticgraph.compiler.kernel.form import Copies, Unproven
 from staticgraph.compiler.kernel.indices.in_bounds import in_bounds
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     Form,

@@ -14,8 +14,8 @@ from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.assumptions import assuming_one
+from staticgraph.compiler.lower.buffer_assignment import bytes_of
 from staticgraph.compiler.lower.loop_rows import ByRow, LoopRow, by_row
-from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import (
     Branch,
     Carried,

@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, walk
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, expressions, inner

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 
-from staticgraph.compiler.fusion.cost import flops
-from staticgraph.compiler.fusion.group import Group
+from staticgraph.compiler.fusion.group import Group, flops
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.sizes import estimate, same_shape
 from staticgraph.compiler.kernel.expr import Expr, Load, walk
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.stmt import Kernel, expressions, statements
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.kernels import RowRange, first_store

@@ -16,7 +16,7 @@ from dataclasses import field
 from types import MappingProxyType
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.fusion.group import Group
+from staticgraph.compiler.fusion.group import Group, has_product
 from staticgraph.compiler.fusion.inline_element import Template, template
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import float32, float64
@@ -27,7 +27,7 @@ from staticgraph.compiler.graph.sizes import AnySize, is_open, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
 from staticgraph.compiler.kernel.indices.affine import affine
 from staticgraph.compiler.kernel.indices.index import simplify_index
-from staticgraph.compiler.kernel.lower_reductions import sum_of_products
+from staticgraph.compiler.kernel.lower_expressions import sum_of_products
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange, build_kernel, counted, row_bytes
 from staticgraph.compiler.lower.program import Launch, Loops, Workspace
@@ -240,6 +240,7 @@ class _Numbers:
         self.constants: list[str] = []
         below = group.nodes
         inside = set(below)
+        self.is_product = has_product(group)
         if windows and (group.is_loops or group.in_pieces):
             for node in below:
                 if (found := _window(node, inside)) is not None:
@@ -271,7 +272,7 @@ class _Numbers:
                 return value.type, "number"
             return value.type, repr(constant)
         if value.constant is None:  # as of nearly all
-            return value.type, None
+            return value.type, self.is_product and value.is_fed
         at = tuple(Index(f"i{axis}", n) for axis, n in enumerate(value.shape))
         return value.type, counted(value, at)
 

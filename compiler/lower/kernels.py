@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.fusion.group import Group
+from staticgraph.compiler.fusion.group import Group, has_product
 from staticgraph.compiler.fusion.inline_element import (
     IndexNumbering,
     Position,
@@ -37,7 +37,7 @@ from staticgraph.compiler.kernel.expr import (
 )
 from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.indices.index import simplify_index
-from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
+from staticgraph.compiler.kernel.lower_expressions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
@@ -187,6 +187,10 @@ class _Puller:
     buffers: dict[str, Buffer] = field(default_factory=dict)
     fresh: IndexNumbering = field(default_factory=IndexNumbering)
     done: dict[tuple[Value, Position], Expr] = field(default_factory=dict)
+    is_product: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_product = has_product(self.group)
 
     def loops(self) -> Loops:
         whole = self.group
@@ -359,7 +363,8 @@ class _Puller:
     def _buffer(self, value: Value, written: bool) -> str:
         name = f"b{len(self.values)}"
         self.values.append(value)
-        self.buffers[name] = Buffer(value.dtype, value.shape, written)
+        unaligned = not written and value.is_fed and self.is_product
+        self.buffers[name] = Buffer(value.dtype, value.shape, written, unaligned=unaligned)
         return name
 
 

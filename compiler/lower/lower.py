@@ -9,11 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.fusion.cost import flops
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import (
     Fusion,
     Group,
+    flops,
+    has_product,
     is_alias,
     is_collective,
     is_control,
@@ -22,7 +23,6 @@ from staticgraph.compiler.fusion.group import (
 )
 from staticgraph.compiler.graph.builder import has_sizes
 from staticgraph.compiler.graph.function import Function, Value
-from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import AnySize, estimate, is_open
 from staticgraph.compiler.lower.buffer_assignment import (
@@ -174,7 +174,7 @@ class _Lowering:
                 repeats
                 and not is_whole(group.root)
                 and group.root.op.statements is None
-                and all(node.op.kind is not Kind.CONTRACTION for node in group.nodes)
+                and not has_product(group)
                 and all(v in self.sizes for v in group.outputs)
                 and changed.isdisjoint((*reads, *group.outputs))
             )

@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from staticgraph.compiler.fusion.cost import cost, reduces
-from staticgraph.compiler.fusion.group import Group
+from staticgraph.compiler.fusion.group import Group, cost, reduces
 from staticgraph.compiler.fusion.inline_element import template
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.lower.buffer_assignment import Candidate, Stored, fullest, lifetimes

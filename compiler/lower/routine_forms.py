@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel.expr import Index, Load, Local, Reduce, walk
 from staticgraph.compiler.kernel.form import Copies, Pieces, Scan, Selection, StagedForm, Unproven, Updates
 from staticgraph.compiler.kernel.indices.in_bounds import in_bounds, stays_inside
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Form, Kernel, Let, Loop, Stmt, Store
 
 

@@ -30,7 +30,7 @@ from staticgraph.compiler.kernel.expr import (
     transform,
     walk,
 )
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.stmt import Store
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.support.dataclass import dataclass, replace

@@ -11,7 +11,7 @@ from staticgraph.compiler import stages
 from staticgraph.compiler.graph.function import RESHAPES, Function
 from staticgraph.compiler.passes import expand as composites
 from staticgraph.compiler.passes.simplify import simplify as apply_rules
-from staticgraph.compiler.rewrite.rule import Trace
+from staticgraph.compiler.rewrite import Trace
 from staticgraph.compiler.stages import Observer, observing, unobserved
 from staticgraph.compiler.support.dataclass import dataclass
 

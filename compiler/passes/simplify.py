@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.rewrite.rule import MATH, ROUNDING, Inexact, Rule, RuleSet, Trace, rewrite
+from staticgraph.compiler.rewrite import MATH, ROUNDING, Inexact, Rule, RuleSet, Trace, rewrite
 from staticgraph.compiler.support.lazy_names import load
 
 # Tables of `compiler/rules.py` by their name, and the ops at the roots of their rules: the file is imported

@@ -16,19 +16,18 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     surroundings,
 )
 from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint, open_functions
+from staticgraph.compiler.codegen.native.layouts import MOST_WORKERS
 from staticgraph.compiler.codegen.native.pool import pool_code, serial_code
-from staticgraph.compiler.codegen.native.pool_layout import MOST_WORKERS
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundError, layout
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.aot.example import example
 from staticgraph.runtime.aot.header import header
-from staticgraph.runtime.aot.interface import Interface
+from staticgraph.runtime.aot.interface import Interface, identifier
 from staticgraph.runtime.aot.layout import constants_of, interface_of
-from staticgraph.runtime.aot.names import identifier
 from staticgraph.runtime.aot.steps import CompiledFunction, Shapes, compiled_functions
-from staticgraph.runtime.cpu.llvm import half
-from staticgraph.runtime.cpu.llvm.objects import ObjectWriter, initialize_all
+from staticgraph.runtime.cpu import half
+from staticgraph.runtime.cpu.objects import ObjectWriter, initialize_all
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.loaded import LoadedGraph
 

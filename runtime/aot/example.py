@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint
 from staticgraph.compiler.graph.sizes import Size
-from staticgraph.runtime.aot.interface import Array, CFunction, Interface
-from staticgraph.runtime.aot.names import CNames
+from staticgraph.runtime.aot.interface import Array, CFunction, CNames, Interface
 
 _MAIN = """\
 /* Calls {symbol} once{source}. */

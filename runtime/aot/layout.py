@@ -31,8 +31,7 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower.program import ARENA
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.aot.interface import Array, CFunction, Field, Interface
-from staticgraph.runtime.aot.names import CNames
+from staticgraph.runtime.aot.interface import Array, CFunction, CNames, Field, Interface
 from staticgraph.runtime.aot.steps import CompiledFunction
 from staticgraph.runtime.state.variables import VariableStore
 

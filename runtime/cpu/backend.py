@@ -49,7 +49,7 @@ def bound(
     ) -> CpuExecutable:
         nonlocal first
         if limit is not None and (made.at(values) if values else made).memory.peak > limit:
-            from staticgraph.compiler.lower.memory_use import does_not_fit  # needed only then
+            from staticgraph.compiler.lower.buffer_assignment import does_not_fit  # needed only then
 
             raise does_not_fit(made.closed(values).memory, limit)
         program = CpuExecutable(made, static, checks, again, values, first)

@@ -18,7 +18,7 @@ from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.kernel_codes import KernelCache
-from staticgraph.compiler.rewrite.rule import Rule, Trace
+from staticgraph.compiler.rewrite import Rule, Trace
 from staticgraph.compiler.stages import Observer
 from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu import jit as cpu_jit

@@ -83,6 +83,7 @@ class CpuExecutable:
             shared = OpenStep(prepared) if first is None else first.shared
             self.shared = shared
             self.prepared = shared.at(values) if values else prepared  # what a run needs of the step
+            shared.require_memory(self.prepared.program)
             self._again = again
             self.values = values
             self.checks = checks  # of a checked step: says what is wrong where results are not finite
@@ -300,7 +301,7 @@ def _watch() -> Watch:
 
 def _does_not_fit(made: Compiled | LoadedProgram, values: Mapping[str, int]) -> ResourceExhaustedError:
     """The error for a step that needs more memory than there is."""
-    from staticgraph.compiler.lower.memory_use import does_not_fit  # needed only then
+    from staticgraph.compiler.lower.buffer_assignment import does_not_fit  # needed only then
 
     return does_not_fit((made.closed(values) if values else made).memory)
 

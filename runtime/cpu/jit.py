@@ -22,12 +22,12 @@ from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.support import forks
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime import switches
-from staticgraph.runtime.cpu.llvm.compile_threads import CompileThreads
+from staticgraph.runtime.cpu.compile_threads import CompileThreads
 
 if TYPE_CHECKING:
     from llvmlite.binding import LLJIT, ResourceTracker
 
-    from staticgraph.runtime.cpu.llvm.objects import BatchWriter, ObjectWriter
+    from staticgraph.runtime.cpu.objects import BatchWriter, ObjectWriter
 
 _FORMAT = "3"  # part of every key: raise it when objects of equal text would differ
 _LOCK = forks.patient(threading.RLock())  # of all that LLVM does in threads other than those of CompileAhead
@@ -155,7 +155,7 @@ def objects(codes: Sequence[Code], target: CpuTarget) -> dict[str, bytes]:
     with _LOCK:
         if target == host():
             return {code.name: _object(code, verify=False) for code in codes}
-        from staticgraph.runtime.cpu.llvm.objects import initialize_all  # imports llvmlite
+        from staticgraph.runtime.cpu.objects import initialize_all  # imports llvmlite
 
         initialize_all()
         writers = [_new_writer(target.triple, target.cpu, target.features, plain) for plain in (False, True)]
@@ -263,7 +263,7 @@ def _conversions() -> dict[str, int]:
     """The addresses of functions that processors without float16 need; kept for good."""
     if not host().calls_for_half:
         return {}
-    from staticgraph.runtime.cpu.llvm import half  # for old processors
+    from staticgraph.runtime.cpu import half  # for old processors
 
     builder = _llvm().JITLibraryBuilder().add_object_img(_writer().write(module([half.CODE], host())))
     for symbol in half.SYMBOLS:
@@ -292,7 +292,7 @@ def _writer(plain: bool = False) -> ObjectWriter:
 
 
 def _new_writer(triple: str, cpu: str, features: str, plain: bool = False) -> ObjectWriter:
-    from staticgraph.runtime.cpu.llvm.objects import ObjectWriter  # imports llvmlite
+    from staticgraph.runtime.cpu.objects import ObjectWriter  # imports llvmlite
 
     return ObjectWriter(triple, cpu, features, plain=plain)
 
@@ -305,7 +305,7 @@ def _linker() -> LLJIT:
 
 @functools.cache
 def _batches() -> BatchWriter:
-    from staticgraph.runtime.cpu.llvm.objects import BatchWriter  # imports llvmlite
+    from staticgraph.runtime.cpu.objects import BatchWriter  # imports llvmlite
 
     return BatchWriter(_writer(plain=True), _linker(), f"write_all{next(_NUMBER)}")
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from staticgraph.runtime.cpu.disk.loaded_program import LoadedProgram
     from staticgraph.runtime.cpu.pool import Pool
 
+# Bytes of a run from which on the system is asked if it has them: to ask takes as long as a small step.
+ASKED = 1 << 28
 AHEAD = 1 << 28  # bytes up to which an arena that is too small is replaced by one of twice its size
 MUCH = 1 << 20  # bytes of a step beside which it matters what is kept: to give that back takes a millisecond
 
@@ -65,6 +67,11 @@ class Workspace:
             self.pool = POOL
             self._places.append((program.pool_slot, POOL.open(prepared.private)))
         self._tables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by address
+
+    @property
+    def size(self) -> int:
+        """The bytes of the arena that is there."""
+        return len(self._arena)
 
     def enter(self, table: ctypes.Array[ctypes.c_void_p], arena: int) -> None:
         """Put the addresses of the memory into a table, of a step whose arena has so many bytes.
@@ -117,6 +124,10 @@ class OpenStep:
         regions = made.regions
         self.workspace = Workspace(made, bool(regions))
         self._program_at = program_at(program)
+        # Results that overwrite a variable are no new memory, but their sizes are seldom open.
+        self._new = [
+            n for n, t in enumerate(program.results) if n < program.fetches or is_open(t.static_shape)
+        ]
         self._count = len(made.sizes) if program.opens else 0
         self._numbers_at = evaluator((*(made.sizes if program.opens else ()), *regions))
 
@@ -126,6 +137,15 @@ class OpenStep:
         found: Compiled | LoadedProgram
         found = replace(made, step=made.step.at(values), program=self._program_at(values))
         return found
+
+    def require_memory(self, program: Program) -> None:
+        """Raise MemoryError if a run of `program`, with sizes known, needs more than the system has left."""
+        results = (program.results[n] for n in self._new)
+        more = program.arena - self.workspace.size + sum(t.size * t.dtype.size for t in results)
+        if more >= ASKED:
+            from staticgraph.runtime.state.system_memory import require_memory  # few runs need so much
+
+            require_memory(more)
 
     def numbers_at(self, values: Values) -> tuple[list[int], bool]:
         """Return the values of the sizes that the code asks for, and if several threads can work on a run."""

@@ -14,8 +14,7 @@ import warnings
 
 import numpy as np
 
-from staticgraph.compiler.codegen.native.pool import PoolCode, pool_code
-from staticgraph.compiler.codegen.native.pool_layout import (
+from staticgraph.compiler.codegen.native.layouts import (
     LIMIT,
     MOST_WORKERS,
     POOL_BYTES,
@@ -24,6 +23,7 @@ from staticgraph.compiler.codegen.native.pool_layout import (
     RUN,
     THREADS,
 )
+from staticgraph.compiler.codegen.native.pool import PoolCode, pool_code
 from staticgraph.compiler.support import forks
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.jit import Library, host, load

@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from staticgraph.compiler.codegen.native.layouts import WatchState as Word
 from staticgraph.compiler.codegen.native.watch import guarded
-from staticgraph.compiler.codegen.native.watch_layout import WatchState as Word
 from staticgraph.compiler.support import forks
 from staticgraph.runtime.cpu.jit import Library, load
 

@@ -29,8 +29,7 @@ from staticgraph.runtime.debug.wrong_pass import WrongPass, wrong_pass
 from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.gpu.placement import open_backend
-from staticgraph.runtime.interpreter.backend import InterpreterBackend
-from staticgraph.runtime.interpreter.interpreter import Interpreter
+from staticgraph.runtime.interpreter import Interpreter, InterpreterBackend
 from staticgraph.runtime.profiling.kernels import kernels_of
 from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.state.variables import VariableStore

@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.function import Function, Node
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.ops.control.control_flow import functions
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.interpreter.interpreter import Interpreter
+from staticgraph.runtime.interpreter import Interpreter
 
 _ULPS = 64  # in which single elements may differ, times the root of the number of terms of a sum
 _MOVED = 4  # ulps by which numbers are changed

@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.regions import outermost, whole, with_inner
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, OpError
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.shapes import TensorType, compatible
-from staticgraph.compiler.graph.tensor import Operation, Tensor, needed
+from staticgraph.compiler.graph.tensor import Operation, Tensor, needed, outermost, whole, with_inner
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.lazy_names import extension

@@ -17,12 +17,12 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.kernel.stmt import padded
-from staticgraph.compiler.lower.memory_use import bytes_of
+from staticgraph.compiler.lower.buffer_assignment import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, Program
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.debug.device_under_test import Arrays, loaded, stored
 from staticgraph.runtime.gpu.cuda.driver import Direction
-from staticgraph.runtime.gpu.cuda.source import source
+from staticgraph.runtime.gpu.cuda.nvrtc import source
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.recorder import GraphRecorder, prepare
 from staticgraph.runtime.gpu.staging import send_constants

@@ -21,8 +21,7 @@ from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.debug.crash_file import Failure
 from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.interpreter.backend import InterpreterBackend
-from staticgraph.runtime.interpreter.interpreter import Interpreter, Performed
+from staticgraph.runtime.interpreter import Interpreter, InterpreterBackend, Performed
 from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.step_compiler import StepCompiler
 from staticgraph.runtime.switches import Settings

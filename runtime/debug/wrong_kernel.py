@@ -23,7 +23,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.debug.compare import ROUNDING, Difference, Nudge, Tolerance, differing, terms
 from staticgraph.runtime.debug.device_under_test import Arrays, DeviceUnderTest
 from staticgraph.runtime.debug.wrong_stage import wrong_stage
-from staticgraph.runtime.interpreter.interpreter import Interpreter
+from staticgraph.runtime.interpreter import Interpreter
 
 _ROUNDS = 64  # of a loop in which its kernels are looked at
 

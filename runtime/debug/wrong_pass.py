@@ -9,10 +9,10 @@ import numpy as np
 from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.passes.pipeline import pipeline
-from staticgraph.compiler.rewrite.rule import Rule
+from staticgraph.compiler.rewrite import Rule
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.debug.compare import Difference, Tolerance, compared
-from staticgraph.runtime.interpreter.interpreter import Interpreter
+from staticgraph.runtime.interpreter import Interpreter
 
 Arrays = Sequence[np.ndarray]
 

@@ -155,7 +155,7 @@ def _told(settings: Settings) -> dict[str, str]:
 
 def _copy(run: KeptRun, store: VariableStore) -> VariableStore:
     """The variables and the random states that a run may change before it fails."""
-    from staticgraph.compiler.capture.regions import outermost, with_inner  # building a graph needs no passes
+    from staticgraph.compiler.graph.tensor import outermost, with_inner  # building a graph needs no passes
 
     copy = VariableStore()
     roots = [*map(outermost, run.fetches.tensors), *run.fetches.targets]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance
-from staticgraph.compiler.graph.recording.originals import originals
-from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.graph.tensor import Operation, originals
 
 
 def operation_at(graph: Graph, where: Provenance | None, name: str) -> Operation | None:

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.passes.prove_requirements import has_requirements
 from staticgraph.runtime.failures.owner import operation_at
-from staticgraph.runtime.interpreter.interpreter import Interpreter, Performed
+from staticgraph.runtime.interpreter import Interpreter, Performed
 from staticgraph.runtime.reports.compile_log import Progress
 
 _CURES = {

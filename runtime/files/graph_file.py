@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph, session_stack
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.operators import Operators
-from staticgraph.compiler.graph.recording.snapshot import snapshot
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of

@@ -24,14 +24,13 @@ from functools import partial
 from pathlib import PurePath
 from typing import Any
 
-from staticgraph.compiler.capture.regions import held_regions
 from staticgraph.compiler.graph.errors import GraphError, InvalidFileError, SaveError, layout
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.recording.restore import Recorded, restorable_name, restore
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, held_regions, may_use
 from staticgraph.compiler.ops.structural import changed_variables, variable_of
 from staticgraph.runtime.files.attributes import (
     check,

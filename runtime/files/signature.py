@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from staticgraph.compiler.capture.regions import whole
 from staticgraph.compiler.graph.errors import SaveError, headline, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors, whole
 from staticgraph.compiler.support.dataclass import dataclass
 
 STRUCTURES = ("dict", "list", "one", "none")  # what a call returns

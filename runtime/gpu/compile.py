@@ -16,7 +16,7 @@ from staticgraph.compiler.gpu.step_open import OpenGpuCompiled
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.stages import observing
 from staticgraph.runtime.cpu.compile import Watching
-from staticgraph.runtime.gpu.cuda.source import source
+from staticgraph.runtime.gpu.cuda.nvrtc import source
 from staticgraph.runtime.switches import Settings
 
 # What its library does of a program, or the program that is compiled for another target because of that.

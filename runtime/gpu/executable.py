@@ -23,10 +23,10 @@ from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import padded
-from staticgraph.compiler.lower.memory_use import bytes_of
+from staticgraph.compiler.lower.buffer_assignment import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, HostCall
 from staticgraph.runtime.executable import Checks, Origins
-from staticgraph.runtime.gpu import copying
+from staticgraph.runtime.gpu import staging
 from staticgraph.runtime.gpu.cuda.driver import Driver
 from staticgraph.runtime.gpu.cuda.failure import with_line, with_plan
 from staticgraph.runtime.gpu.device import Device
@@ -37,9 +37,8 @@ from staticgraph.runtime.gpu.graphs.kept import NOTHING, KeptResults
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.gpu.graphs.recorder import Action, GraphRecorder, prepare
 from staticgraph.runtime.gpu.staging import CardConstants, Packet, Slot
-from staticgraph.runtime.gpu.store import DeviceStore
+from staticgraph.runtime.gpu.store import DeviceStore, untouched_if_it_fails
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
-from staticgraph.runtime.gpu.untouched import untouched_if_it_fails
 from staticgraph.runtime.state.memory import LARGE, BufferPool
 from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 
@@ -375,7 +374,7 @@ class GpuExecutable:
                 arrays.append(view.copy())
             else:
                 arrays.append(recyclers[number].array(self.prepared.program.results[number]))
-                copying.copy(arrays[-1], view)
+                staging.copy(arrays[-1], view)
         return arrays
 
     # Memory

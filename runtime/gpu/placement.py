@@ -1,8 +1,8 @@
-"""Placement of a session on the CPU or a GPU."""
+"""Placement of a session on the CPU or a GPU, and the devices that it can use."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from staticgraph.runtime.cpu.backend import CpuBackend
 from staticgraph.runtime.switches import Settings
@@ -68,3 +68,24 @@ def without_gpus(config: Any) -> bool:
     """Return True if a ConfigProto asks for zero GPUs."""
     counts = getattr(config, "device_count", None) or {}
     return "GPU" in counts and not counts["GPU"]
+
+
+_PLACE = "/job:localhost/replica:0/task:0/device"
+
+
+class DeviceAttributes(NamedTuple):
+    """A device: its name and type, its memory in bytes if that is known, and a number of this start of it."""
+
+    name: str
+    device_type: str
+    memory_limit_bytes: int = 0
+    incarnation: int = 0
+
+
+def listed_devices() -> list[DeviceAttributes]:
+    """Return the processor, and the GPUs that sessions can run on."""
+    from staticgraph.runtime.gpu.cuda import present  # few programs ask, and what it imports takes long
+
+    cards = present.cards() if present.usable() else ()
+    gpus = [DeviceAttributes(f"{_PLACE}:GPU:{number}", "GPU") for number, _ in enumerate(cards)]
+    return [DeviceAttributes(f"{_PLACE}:CPU:0", "CPU"), *gpus]

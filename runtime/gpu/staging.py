@@ -8,16 +8,19 @@ other feeds, the host copies one piece while the GPU reads the previous one.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
+from functools import cache
 from weakref import finalize
 
 import numpy as np
 
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.lower.program import Constants
+from staticgraph.compiler.support import forks
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.cuda.driver import Direction, Driver, DriverArrival, DriverEvent
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.order import Span
@@ -103,9 +106,9 @@ class Packet:
             if view.nbytes < LARGE:
                 view[...] = value
             elif not self.ahead:
-                copying.copy(view, value)
+                copy(view, value)
             elif not self._is_readable(value, view):
-                for start, end in copying.pieces(view, value):
+                for start, end in pieces(view, value):
                     self._send(number, view.ctypes.data, start, end)
             else:
                 self._send(number, value.ctypes.data, 0, value.nbytes)
@@ -178,3 +181,46 @@ class CardConstants:
         self.address = device.allocate(max(len(constants), 1))
         finalize(self, device.release, [self.address]).atexit = False  # then it goes with the process
         send_constants(device.driver, constants, self.address)
+
+
+PIECE = 2 << 20  # bytes that a thread copies at a time
+_MOST_THREADS = 8  # which together copy as fast as memory is
+
+
+def copy(target: np.ndarray, source: np.ndarray) -> None:
+    """Make the elements of `target` those of `source`."""
+    for _ in pieces(target, source):
+        pass
+
+
+def pieces(target: np.ndarray, source: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Copy, and tell which bytes of `target` are there, as (start, end), as soon as they are.
+
+    >>> there = np.zeros(3, np.float32)
+    >>> list(pieces(there, np.ones(3, np.float32))), there.tolist()
+    ([(0, 12)], [1.0, 1.0, 1.0])
+    """
+    alike = source.dtype == target.dtype and source.shape == target.shape
+    if target.nbytes <= PIECE or not (alike and _is_whole(source) and _is_whole(target)):
+        target[...] = source
+        yield 0, target.nbytes
+        return
+    to, of = (array.reshape(-1).view(np.uint8) for array in (target, source))
+    spans = [(start, min(start + PIECE, len(to))) for start in range(0, len(to), PIECE)]
+    asked = [_threads().submit(np.copyto, to[start:end], of[start:end]) for start, end in spans]
+    for span, each in zip(spans, asked, strict=True):
+        each.result()
+        yield span
+
+
+def _is_whole(array: np.ndarray) -> bool:
+    """Return True if the bytes of an array are contiguous, in the order of its indices."""
+    return array.flags.c_contiguous
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1), "copying")
+
+
+forks.in_child(lambda: _threads.cache_clear())  # a child has the threads of its parent in name only

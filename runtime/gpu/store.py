@@ -1,19 +1,25 @@
-"""Variables whose values live on a GPU, and come to the host when someone looks at them."""
+"""Variables whose values live on a GPU, and come to the host when someone looks at them.
+
+Should a run fail between one update and the next, copies restore them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
 from staticgraph.compiler.codegen.native.dispatch_layout import State
+from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import padded
-from staticgraph.compiler.lower.memory_use import bytes_of
+from staticgraph.compiler.lower.buffer_assignment import bytes_of
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.gpu.cuda.driver import Direction
+from staticgraph.runtime.gpu.cuda.driver import Direction, Driver
 from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.state.memory import empty
 from staticgraph.runtime.state.variables import VariableStore
 
@@ -112,3 +118,41 @@ class DeviceStore(VariableStore):
         self.device.close()
         self._homes.clear()
         self.stale.clear()
+
+
+@contextmanager
+def untouched_if_it_fails(driver: Driver, spans: Sequence[Span]) -> Iterator[None]:
+    """Context after which memory is as it was before, if an error ends it and the GPU still works.
+
+    The memory is copied aside; without room for that, nothing is.
+    """
+    size = sum(end - start for start, end in spans)
+    aside = 0
+    if size:
+        with suppress(ResourceExhaustedError):
+            aside = driver.allocate(size)
+    if not aside:
+        yield
+        return
+    pairs, at = list[tuple[int, int, int]](), aside
+    for start, end in spans:
+        pairs.append((start, at, end - start))
+        at += end - start
+    complete = False
+    try:
+        for place, copy, length in pairs:
+            driver.copy(copy, place, length, Direction.ON_DEVICE)
+        driver.synchronize()
+        complete = True
+        yield
+        driver.synchronize()
+    except BaseException:
+        if complete:
+            with suppress(OpError):  # of a GPU that does nothing any more
+                for place, copy, length in pairs:
+                    driver.copy(place, copy, length, Direction.ON_DEVICE)
+                driver.synchronize()
+        raise
+    finally:
+        with suppress(OpError):
+            driver.free(aside)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +52,7 @@ class Call:
 
 
 Event = StageRun | Call
+NOTHING: Mapping[Operation, tuple[np.ndarray, ...]] = MappingProxyType({})
 
 
 class HostRunState:
@@ -57,14 +60,16 @@ class HostRunState:
 
     def __init__(
         self,
-        feeds: Mapping[Tensor, np.ndarray],
+        feeds: Mapping[Tensor, Any],
         store: VariableStore,
         stages: Segments,
         regions: Regions,
         observers: Sequence[HostObserver] = (),
         pads: bool = False,
+        made: Mapping[Operation, tuple[np.ndarray, ...]] = NOTHING,
     ) -> None:
-        self.values = dict(feeds)
+        self.values: dict[Tensor, Any] = dict(feeds)  # arrays
+        self._known = made  # results of host ops with effects that were called before the run was planned
         self.called: set[Operation] = set()
         self.done: set[Operation] = set()  # what compiled stages did before a cut, and is committed
         self.settled: set[Tensor] = set()  # what they computed
@@ -79,7 +84,7 @@ class HostRunState:
         self._captured: dict[tuple[Operation, Tensor | int], np.ndarray] = {}
 
     def take(
-        self, step: Step, tensors: Sequence[Tensor], fetched: Sequence[np.ndarray], changes: PendingWrites
+        self, step: Step, tensors: Sequence[Tensor], fetched: Sequence[Any], changes: PendingWrites
     ) -> None:
         """Keep what a stage computed: the fetched `tensors`, then inputs or padded results of host ops."""
         count = len(tensors)
@@ -91,7 +96,7 @@ class HostRunState:
         self._learn(known, known.values())
         self.changes.add(changes)
 
-    def _learn(self, tensors: Iterable[Tensor], arrays: Iterable[np.ndarray]) -> None:
+    def _learn(self, tensors: Iterable[Tensor], arrays: Iterable[Any]) -> None:
         """Values to give to later stages. That of a variable is another one for each op that takes it."""
         found = zip(tensors, arrays, strict=True)
         self.values.update((t, array) for t, array in found if variable_of(t) is None)
@@ -159,6 +164,8 @@ class HostRunState:
             case "report_uninitialized":
                 missing = [t.op.name for t in op.tensors if not self._has_value(op, t)]
                 return (string.round(missing),)
+        if op in self._known:
+            return self._known[op]
         if (op, 0) in self._captured:
             return self._cut(op)
         if op.definition.reference is None:

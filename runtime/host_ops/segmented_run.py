@@ -6,29 +6,47 @@ committed when all stages and all host ops have succeeded, so a run that fails c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.regions import outermost, regions_of
 from staticgraph.compiler.capture.segments import crossing, is_host, reaches, stages
-from staticgraph.compiler.capture.step import Calls, NeedsHost, NeedsStage
+from staticgraph.compiler.capture.step import Calls, NeedsHost, NeedsSegments, NeedsStage, Step
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, outermost, regions_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.host_ops.host_run_state import HostRunState, StageRun
-from staticgraph.runtime.host_ops.recorded_run import RecordedRun, repeatable
+from staticgraph.runtime.host_ops.host_run_state import NOTHING, HostRunState, StageRun
+from staticgraph.runtime.host_ops.recorded_run import RecordedRun, Unfinished, recordable, repeatable
 from staticgraph.runtime.host_ops.regions import Inner, Regions
 from staticgraph.runtime.program_cache import ProgramCache
+from staticgraph.runtime.state.variables import PendingWrites
 
+Adopt = Callable[[ProgramCache], None]  # gives the programs of a stage one that was made elsewhere
 WARM = 2  # planned runs before one is recorded
+
+
+@dataclass(frozen=True, slots=True)
+class StageKey:
+    """Key of a stage among those of its run.
+
+    Attributes:
+        tensors: What it computes.
+        targets: What it does besides.
+        taking: The host ops whose inputs it computes.
+        feeds: What it is fed.
+    """
+
+    tensors: tuple[Tensor, ...]
+    targets: tuple[Operation, ...]
+    taking: tuple[Operation, ...]
+    feeds: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +59,10 @@ class _Stage:
     tensors: tuple[Tensor, ...]
     targets: tuple[Operation, ...]
     calls: Calls
+
+    def key_of(self, feeds: tuple[Tensor, ...] = ()) -> StageKey:
+        """Return the key of the stage with these feeds."""
+        return StageKey(self.tensors, self.targets, self.calls.after, feeds)
 
     @property
     def is_empty(self) -> bool:
@@ -68,6 +90,8 @@ class SegmentedRun:
         self._failed: HostRunState | None = None  # the last run that did, if failures are kept
         self._fast_paths: dict[ProgramCache, FastPath] = {}
         self._caches: dict[tuple[_Stage, tuple[Tensor, ...]], ProgramCache] = {}
+        self._early_ahead: dict[StageKey, Sequence[tuple[Tensor, ...]]] = {}
+        self._ahead: dict[StageKey, list[Adopt]] = {}
         self._planned = 0  # runs that succeeded without a record
         self._record: RecordedRun | None = None
         self._arrange()
@@ -92,6 +116,25 @@ class SegmentedRun:
         watched = settings.check_nan or settings.failures is not None
         self._repeats = not watched and repeatable(self._stages, self._feeds)
 
+    def adopt(
+        self,
+        forced: Iterable[Operation],
+        early: Mapping[StageKey, Sequence[tuple[Tensor, ...]]],
+        programs: Mapping[StageKey, Iterable[Adopt]],
+    ) -> None:
+        """Use stages that were compiled elsewhere: see `PlannedRun`.
+
+        Args:
+            forced: The host ops that must be called first.
+            early: What must be computed before a stage, by its key without feeds.
+            programs: What gives a stage its programs, by its key.
+        """
+        self._forced.update(forced)
+        self._arrange()
+        self._early_ahead.update(early)
+        for key, added in programs.items():
+            self._ahead[key] = [*self._ahead.get(key, ()), *added]
+
     def take_failed(self) -> HostRunState | None:
         """Return the state of the run that failed last, once; None if there is none."""
         failed, self._failed = self._failed, None
@@ -102,11 +145,12 @@ class SegmentedRun:
         if self._copied:
             arrays = [a.copy() for a in arrays]
         repeats = self._repeats and not self._whole.compiler.host_observers
+        begun = None
         if repeats and self._record is not None:
-            made = self._record(arrays)
-            if made is not NotImplemented:
-                return made
-        turn = self._turn(arrays)
+            begun = self._record(arrays)
+            if not isinstance(begun, Unfinished):
+                return begun
+        turn = self._turn(arrays, NOTHING if begun is None else begun.made)
         try:
             made = self._take(turn)
             if repeats:
@@ -119,14 +163,19 @@ class SegmentedRun:
     def _keep(self, turn: HostRunState) -> None:
         """Record a run that succeeded, if it is the second one: what must be found out once is known then."""
         self._planned += 1
-        if self._planned >= WARM:
+        if not recordable(turn.events):
+            self._repeats = False
+        elif self._planned >= WARM:
             own = frozenset(turn.own)
             self._record = RecordedRun(turn.events, self._fetches, own, self._feeds, self._store)
 
-    def _turn(self, arrays: Sequence[np.ndarray]) -> HostRunState:
+    def _turn(
+        self, arrays: Sequence[np.ndarray], made: Mapping[Operation, tuple[np.ndarray, ...]] = NOTHING
+    ) -> HostRunState:
+        """Return a new run for these values of the feeds. `made`: results of host ops that were called."""
         fed = dict(zip(self._feeds, arrays, strict=True))
         observers = self._whole.compiler.host_observers
-        return HostRunState(fed, self._store, self._stages, self._regions, observers, self._pads)
+        return HostRunState(fed, self._store, self._stages, self._regions, observers, self._pads, made)
 
     def _take(self, turn: HostRunState) -> Any:
         main = self._main(turn)
@@ -218,33 +267,42 @@ class SegmentedRun:
         if stage.is_empty:
             return {}
         programs, given, program = self._prepared(stage, turn)
-        fetched, changes = programs.call(program, given)
-        turn.take(program.prepared.step, stage.tensors, fetched, changes)
+        step, fetched, changes = self._performed(programs, program, given)
+        turn.take(step, stage.tensors, fetched, changes)
         turn.events.append(StageRun(programs, program, stage.tensors))
         return dict(zip(stage.tensors, fetched, strict=False))
 
+    def _performed(
+        self, programs: ProgramCache, program: Executable, given: Sequence[Any]
+    ) -> tuple[Step, Sequence[Any], PendingWrites]:
+        """Run the program of a stage: its step, what it fetches, and what is to change."""
+        return program.prepared.step, *programs.call(program, given)
+
+    def _found(self, programs: ProgramCache, given: Sequence[Any], runs: bool) -> Executable | NeedsSegments:
+        """Return the program of a stage for these values of its feeds, or what must come before it."""
+        return programs.ready(given) if runs else programs.program(given)
+
     def _prepared(
         self, stage: _Stage, turn: HostRunState, runs: bool = True
-    ) -> tuple[ProgramCache, list[np.ndarray], Executable]:
+    ) -> tuple[ProgramCache, list[Any], Executable]:
         """Return the programs of a stage, the values of their feeds and the program for these values.
 
         Compute what shapes depend on. If the stage `runs`, its variables have the values that it needs.
         """
-        early = self._early.setdefault(stage, [])
+        early = self._early.setdefault(stage, [*self._early_ahead.get(stage.key_of(), ())])
         while True:
             for tensors in early:
                 if unknown := tuple(t for t in tensors if t not in turn.values):
                     turn.values |= self._compute(self._earlier(unknown, turn), turn)  # those of variables too
             programs = self._programs(stage, turn)
             given = [turn.values[t] for t in programs.feeds]
-            program = programs.ready(given) if runs else programs.program(given)
-            match program:
+            match self._found(programs, given, runs):
                 case NeedsStage(tensors):
                     early.append(tensors)
                     self._fast_paths.pop(self._caches.pop((stage, tuple(turn.values))), None)
                 case NeedsHost(op):
                     self._force(op, turn)
-                case _:
+                case program:
                     return programs, given, program
 
     def _earlier(self, tensors: tuple[Tensor, ...], turn: HostRunState) -> _Stage:
@@ -273,5 +331,7 @@ class SegmentedRun:
             fetches = Fetches(whole.graph, [*stage.tensors, *stage.targets])
             found = ProgramCache(whole.graph, fetches, feeds, whole.compiler, whole.store, stage.calls)
             found.know([t for tensors in self._early[stage] for t in tensors if t in feeds])
+            for adopt in self._ahead.get(stage.key_of(feeds), ()):
+                adopt(found)
             self._caches[stage, known] = found
         return found

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from staticgraph.compiler.codegen.native.collective_layout import COMBINERS, ELEMENTS, KINDS, Begun
+from staticgraph.compiler.codegen.native.layouts import COMBINERS, ELEMENTS, KINDS, Begun
 
 Word = Sequence[int] | ctypes.Array[ctypes.c_int64]
 _KNOWN = 64  # collectives of a communicator that others are told after a failure

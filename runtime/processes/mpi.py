@@ -17,7 +17,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from staticgraph.compiler.codegen.native.collective_layout import COMBINERS, Begun, Collectives
+from staticgraph.compiler.codegen.native.layouts import COMBINERS, Begun, Collectives
 from staticgraph.compiler.graph.errors import FailedPreconditionError, FetchError, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from staticgraph.compiler.codegen.native.collective_layout import Collectives
+from staticgraph.compiler.codegen.native.layouts import Collectives
 
 
 class StepRecord:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from staticgraph.compiler.graph.errors import FailedPreconditionError, misuse
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.profiling.limits import Limits
 from staticgraph.runtime.profiling.step_times import StepTimes, step_times
-from staticgraph.runtime.profiling.times import Meter, Timed
+from staticgraph.runtime.profiling.times import Limits, Meter, Timed
 
 if TYPE_CHECKING:
     from staticgraph.runtime.profiling.ranks import AllTimes

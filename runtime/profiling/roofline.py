@@ -13,8 +13,8 @@ from xml.sax.saxutils import escape
 
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.disk.atomic import write_file
-from staticgraph.runtime.profiling.limits import Limits
 from staticgraph.runtime.profiling.step_times import KernelTime, StepTimes
+from staticgraph.runtime.profiling.times import Limits
 from staticgraph.runtime.reports.table import counted, duration
 
 _WIDTH, _HEIGHT = 760, 440

@@ -12,8 +12,8 @@ from staticgraph.compiler.fusion.neighbours import neighbours
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.lower.buffer_assignment import MemoryUse, size_text
 from staticgraph.compiler.lower.collectives import overlaps
-from staticgraph.compiler.lower.memory_use import MemoryUse, size_text
 from staticgraph.compiler.lower.parallel_schedule import memory_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable

@@ -12,8 +12,7 @@ from staticgraph.compiler.lower.program import Branch, Complete, Copy, Instructi
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
-from staticgraph.runtime.profiling.limits import Limits
-from staticgraph.runtime.profiling.times import Stamp, Times
+from staticgraph.runtime.profiling.times import Limits, Stamp, Times
 from staticgraph.runtime.reports.table import Table, counted, duration, table, wrapped
 
 _SPARE = (8, 3, 6, 5, 4, 7)  # columns that a narrow table does without, the first one first

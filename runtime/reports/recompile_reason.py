@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.errors import GraphError, OpError, RecompileWarning
-from staticgraph.compiler.graph.open_sizes import linear, symbols
+from staticgraph.compiler.graph.open_sizes import linear, replaced, symbols
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import Size, evaluate
+from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, symbol
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
+    from staticgraph.compiler.capture.guards import Guard
     from staticgraph.compiler.capture.open_shapes import OpenShapes
 
 _SHOWN = 8  # elements of a value
@@ -49,7 +50,7 @@ class CallSignature:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """Subject of a row of sizes: the axes of a feed, or the elements of one whose value is sizes."""
 
     feed: str
@@ -117,11 +118,11 @@ def guard_reason(
     return Reason(Cause.GUARD, found.text + since, questions[0]) if questions else found
 
 
-def _places(shapes: OpenShapes, feeds: Sequence[Tensor]) -> list[_Place]:
+def places(shapes: OpenShapes, feeds: Sequence[Tensor]) -> list[Place]:
     """Return what each row of `shapes` tells of."""
     return [
-        *(_Place(feed.op.name, False) for feed in feeds),
-        *(_Place(feeds[number].op.name, True) for number in shapes.sized),
+        *(Place(feed.op.name, False) for feed in feeds),
+        *(Place(feeds[number].op.name, True) for number in shapes.sized),
     ]
 
 
@@ -129,7 +130,7 @@ def in_words(question: str, shapes: OpenShapes, feeds: Sequence[Tensor]) -> str:
     """Return a question with the places of symbols, which are alone in `shapes`, instead of their names."""
     called = {
         repr(size): place.at(number, len(row))
-        for place, row in zip(_places(shapes, feeds), shapes.rows, strict=True)
+        for place, row in zip(places(shapes, feeds), shapes.rows, strict=True)
         for number, size in enumerate(row)
     }
     text = re.sub(r"\bn\d+\b", lambda found: called.get(found[0], found[0]), question)
@@ -139,13 +140,36 @@ def in_words(question: str, shapes: OpenShapes, feeds: Sequence[Tensor]) -> str:
 def symbols_text(shapes: OpenShapes, feeds: Sequence[Tensor]) -> str:
     """Return where each symbol is found, such as `n0: axis 0 of x`; `4*n0: ...` if it is a part of a size."""
     found: dict[str, str] = {}
-    for place, row in zip(_places(shapes, feeds), shapes.rows, strict=True):
+    for place, row in zip(places(shapes, feeds), shapes.rows, strict=True):
         for number, size in enumerate(row):
             if (form := linear(size)) is not None:
-                name, factor, more = form
-                said = name if factor == 1 else repr(size - more)
+                name, factor, _ = form
+                said = name if factor == 1 else repr(size)
                 found.setdefault(name, f"{said}: {place.at(number, len(row))}")
     return ", ".join(found.values())
+
+
+def guards_text(shapes: OpenShapes) -> tuple[str, ...]:
+    """Return the guards, with the names that `symbols_text` gives to whole sizes."""
+    by = _whole_sizes(shapes)
+    return tuple(_guard_text(guard, by) for guard in shapes.guards)
+
+
+def _whole_sizes(shapes: OpenShapes) -> dict[str, AnySize]:
+    """Return what takes the place of a symbol so that its name stands for a whole size: `n0 - 3` for n0 if
+    only sizes `n0 + 3` are told.
+    """
+    found: dict[str, AnySize] = {}
+    for form in (linear(size) for row in shapes.rows for size in row if isinstance(size, Size)):
+        if form is not None:
+            name, factor, more = form
+            found.setdefault(name, symbol(name) - more if factor == 1 else symbol(name))
+    return found
+
+
+def _guard_text(guard: Guard, by: Mapping[str, AnySize]) -> str:
+    size = replaced(guard.size, by)
+    return str(replace(guard, size=size) if isinstance(size, Size) else guard)
 
 
 def _failed(program: OpenShapes, rows: Sequence[Sequence[int]], feeds: Sequence[Tensor]) -> Iterator[str]:
@@ -153,7 +177,7 @@ def _failed(program: OpenShapes, rows: Sequence[Sequence[int]], feeds: Sequence[
     values: dict[str, int] = {}
     first: dict[str, str] = {}
     follow: list[tuple[str, Size, int]] = []
-    for told, mine, given in zip(_places(program, feeds), program.rows, rows, strict=True):
+    for told, mine, given in zip(places(program, feeds), program.rows, rows, strict=True):
         if len(mine) != len(given):
             kind = "elements" if told.is_value else "axes"
             yield f"the guard that {told.feed} has {len(mine)} {kind}"
@@ -183,7 +207,7 @@ def _failed(program: OpenShapes, rows: Sequence[Sequence[int]], feeds: Sequence[
     for guard in program.guards:
         if symbols(guard.size) <= values.keys() and not guard.holds(values):
             names = ", ".join(f"{n}: {first[n]}" for n in sorted(symbols(guard.size)))
-            yield f"the guard {guard} ({names})"
+            yield f"the guard {_guard_text(guard, _whole_sizes(program))} ({names})"
 
 
 def _differences(

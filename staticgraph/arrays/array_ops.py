@@ -12,7 +12,7 @@ from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import as_dtype, int32, string
+from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64, string
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.calls import holds_tensor
 from staticgraph.compiler.graph.recording.op_count import count_more
@@ -264,6 +264,9 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         return reshape(spread, concat([sizes[:axis], [-1], sizes[axis + 1 :]], 0))
 
 
+_MOST_REPEATS = np.int64(2**40)  # of one element, more than there is memory for: so that sums do not overflow
+
+
 def _repeated_places(repeats: Tensor, length: Tensor) -> Tensor:
     """The places of an axis of this length, each as often as `repeats` tells in a run."""
     with checked("repeat"):
@@ -271,10 +274,10 @@ def _repeated_places(repeats: Tensor, length: Tensor) -> Tensor:
         require(
             repeats.type.rank in (None, 0, 1), f"repeats has rank {repeats.type.rank}, and must be a vector"
         )
-    each = ops.maximum(cast(repeats, int32), np.int32(0))
+    each = ops.minimum(ops.maximum(cast(repeats, int64), np.int64(0)), _MOST_REPEATS)
     ends = ops.cumsum(ops.broadcast_to(each, shape=ops.expand_dims(length, axis=0)))
-    total = ops.reduce_max(ops.concat([np.zeros(1, np.int32), ends], axis=0))
-    places = ops.range(np.int32(0), total, np.int32(1), dtype=int32)
+    total = ops.reduce_max(ops.concat([np.zeros(1, np.int64), ends], axis=0))
+    places = ops.range(np.int64(0), total, np.int64(1), dtype=int64)
     found = ops.upper_bound(ops.expand_dims(ends, axis=0), ops.expand_dims(places, axis=0))
     return ops.squeeze(found, axis=(0,))
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.building.composites import for_composites
+from staticgraph.building.composites import answered_by_operators, for_composites
 from staticgraph.building.framework import checked, get_default_graph, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
-from staticgraph.building.operator_operands import answered_by_operators
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, float64, int32, int64, string
 from staticgraph.compiler.graph.errors import DtypeError, UnimplementedError, misuse, require

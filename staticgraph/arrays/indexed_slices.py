@@ -12,8 +12,8 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Operators
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.recording.op_count import counted_as
-from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 

@@ -1,8 +1,11 @@
-"""Functions of tensors that also take composite tensors, such as ragged ones, in a form of their own."""
+"""Functions of tensors that also take other operands, in a form of their own: composite tensors, such as
+ragged ones; and linear operators, which answer themselves, as in `sg.matmul(operator, x)`.
+"""
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,10 +13,10 @@ from staticgraph.compiler.graph.checks.arguments import walked
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import COMPOSITES
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def for_composites(function: _Function) -> _Function:
+def for_composites(function: F) -> F:
     """Decorator: if an argument is a composite tensor, call its type's form of the function instead.
 
     The type registers its forms by the name of the function, in a class attribute `functions`.
@@ -47,3 +50,23 @@ def _composite(values: Any) -> Any:
         if isinstance(value, list | tuple) and value and (found := _composite(value)) is not None:
             return found
     return None
+
+
+def answered_by_operators(function: F) -> F:
+    """Return `function`, which asks an operand that is a linear operator for the result.
+
+    Args:
+        function: A function whose first two parameters may be operators. Its name is what they are asked for.
+    """
+    signature = inspect.signature(function)
+    names = list(signature.parameters)[:2]
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for operand in (*args[:2], *(kwargs[name] for name in names if name in kwargs)):
+            if hasattr(type(operand), "answer"):
+                bound = signature.bind(*args, **kwargs)
+                return operand.answer(function.__name__, bound.arguments)
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]

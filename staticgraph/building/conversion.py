@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.building import inputs
-from staticgraph.compiler.graph.recording.snapshot import snapshot
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 
 

@@ -1,4 +1,6 @@
-"""Functions whose parameters are derived, from those of another function or from a row of data."""
+"""Functions whose parameters are derived, from those of another function or from a row of data; and arguments
+that TF1 renamed in the course of its releases, of which both names are accepted, one at a time.
+"""
 
 from __future__ import annotations
 
@@ -149,3 +151,32 @@ def named(given: dict[str, Any], signature: Signature) -> dict[str, Any]:
     loose = {name for name, parameter in signature.parameters.items() if parameter.kind is VAR_KEYWORD}
     more = [given[name] for name in loose]
     return {name: value for name, value in given.items() if name not in loose} | (more[0] if more else {})
+
+
+def renamed(name: str, value: Any, old_name: str, old_value: Any) -> Any:
+    """The argument, given under its present or its old name. ValueError if both are given.
+
+    >>> from staticgraph.building.signatures import renamed
+    >>> renamed("axis", None, "dim", 1)
+    1
+    """
+    if old_value is None:
+        return value
+    if value is not None:
+        raise misuse(ValueError, f"{name} and {old_name} are two names of one argument, and both were given")
+    return old_value
+
+
+def needed(function: str, **arguments: Any) -> None:
+    """ValueError for arguments that have the default None only because an old name comes before them."""
+    for name, value in arguments.items():
+        if value is None:
+            raise misuse(ValueError, f"{function} needs a value for {name}")
+
+
+def named_only(function: str, sentinel: Any, **arguments: Any) -> None:
+    """ValueError unless `arguments` were all given by name: too many callers mixed up labels and logits."""
+    if sentinel is not None:
+        given = ", ".join(f"{name}=..." for name in arguments)
+        raise misuse(ValueError, f"{function} takes its arguments by name", f"{function}({given})")
+    needed(function, **arguments)

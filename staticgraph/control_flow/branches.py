@@ -12,7 +12,7 @@ from staticgraph.building import nest
 from staticgraph.building.framework import control_dependencies, graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor, identity
 from staticgraph.building.regions import call, captures, finish, own
-from staticgraph.building.renamed import renamed
+from staticgraph.building.signatures import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int32, int64
 from staticgraph.compiler.graph.errors import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from staticgraph.building.framework import control_dependencies, graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor, group, identity
-from staticgraph.building.renamed import needed, renamed
+from staticgraph.building.signatures import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float16, float32, float64
 from staticgraph.compiler.graph.errors import RegionError, misuse

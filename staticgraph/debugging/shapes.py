@@ -13,8 +13,8 @@ from staticgraph.building.sizes import get_static_value
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.recording.op_count import count_more
-from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.control_flow.assertions import Assert

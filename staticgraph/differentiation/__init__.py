@@ -1,4 +1,4 @@
 """Differentiation: `gradients`, and gradient functions that scripts give.
 
-`gradients.py` is the entry; `backward.py` walks from ys to xs, and `formulas.py` adds operations for an op.
+`gradients.py` is the entry; `backward.py` walks from ys to xs and adds operations.
 """

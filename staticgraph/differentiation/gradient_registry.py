@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.graph import default_derivatives
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.lazy_names import extension
-from staticgraph.differentiation.formulas import by_other_formula
+from staticgraph.differentiation.backward import by_other_formula
 from staticgraph.differentiation.gradient_functions import (
     op_of_type,
     registered,

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.recording.op_count import backward_count, loop_as_tensorflow, steps_of
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, regions_of
 from staticgraph.differentiation.gradient_functions import gradient_function
 from staticgraph.differentiation.loop_counts import (
     CARRIED,

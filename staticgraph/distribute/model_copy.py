@@ -11,13 +11,12 @@ from typing import Any
 
 from staticgraph.building.regions import captures, finish, own, parameters
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect, Role
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, ancestors
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, ancestors, with_inner
 from staticgraph.compiler.ops.structural import variable_of
 
 _STATELESS = {

@@ -20,12 +20,11 @@ from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.framework import GraphKeys, control_dependencies, name_scope
 from staticgraph.building.inputs import constant, identity
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.errors import ShapeError, UnimplementedError, misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import Shape
-from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors, with_inner
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.distribute.buckets import in_buckets

@@ -15,9 +15,8 @@ from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.opdef import Role as ParamRole
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.draw.kernel_areas import main_node, region
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role
-from staticgraph.draw.parts import Part, parts_of, rounds_text
+from staticgraph.draw.parts import Part, main_node, parts_of, region, rounds_text
 from staticgraph.draw.recorded import gradient_scopes, without_plain_references
 from staticgraph.draw.wording import (
     attribute_lines,
@@ -204,7 +203,7 @@ class _Compiled:
 
     def _near(self, node: Node, users: Sequence[Path], many: bool) -> Path:
         """The place of a parameter or constant: near its only users, or in the scope of its name."""
-        if _is_fed(node) or not users:
+        if any(value.is_fed for value in node.outputs) or not users:
             return self.around
         common = tuple(names[0] for names in takewhile(lambda ns: len({*ns}) == 1, zip(*users, strict=False)))
         if not many and common in self.layout.regions:
@@ -334,10 +333,6 @@ class _Compiled:
 
 def _key(node: Node, path: Path) -> str:
     return f"{node.serial} {'/'.join(path)}"
-
-
-def _is_fed(node: Node) -> bool:
-    return node.op.name == "parameter" and node.attrs["name"].startswith("feed ")
 
 
 def _kind(node: Node) -> str:

@@ -60,7 +60,7 @@ def draw(
                 f"stage {stage!r} shows what one run computes, and a whole graph was given",
                 "pass what you would fetch: visualize([loss, train_step], ...)",
             )
-        from staticgraph.draw.stage import drawn_stage  # the user's graph needs no compiler
+        from staticgraph.draw.sample import drawn_stage  # the user's graph needs no compiler
 
         drawing = drawn_stage(graph, found, stage, feeds or {}, session)
         if max_nodes is not None:

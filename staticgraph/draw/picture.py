@@ -9,7 +9,7 @@ from pathlib import Path
 from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import SaveError, UnimplementedError, layout, misuse
 from staticgraph.draw.model import Drawing
-from staticgraph.draw.vector.picture import vector_svg
+from staticgraph.draw.vector import vector_svg
 from staticgraph.runtime.disk.atomic import replace
 
 FORMATS = ("svg", "png", "pdf", "dot")

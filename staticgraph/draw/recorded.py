@@ -2,22 +2,22 @@
 
 What is there only to set the stage is drawn into the box that it serves: a variable's box holds its reads
 and its initialiser, and small constants become a line in the label of the operation that uses them. The
-backward operations of one call of `gradients` are one box, beside the model that they are made of.
+backward operations of one call of `gradients` are one box, beside the model that they are made of. Each loop
+or branch is an area around the operations inside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 
-from staticgraph.compiler.capture.regions import whole
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.opdef import Role as ParamRole
-from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors, regions_of, whole
+from staticgraph.compiler.graph.tensor import Region as GraphRegion
 from staticgraph.compiler.ops.structural import changed_variables
-from staticgraph.draw import frames
-from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role
+from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
 from staticgraph.draw.wording import (
     attribute_lines,
     counted,
@@ -30,6 +30,67 @@ from staticgraph.draw.wording import (
     type_text,
     value_text,
 )
+
+Arrow = tuple[Tensor, Operation, Flow, str]  # from, to, what it is, its text or "" for the type
+
+
+def holds_regions(op: Operation) -> bool:
+    """Return True if an operation is a loop or branch."""
+    return bool(regions_of(op))
+
+
+def twin_of(op: Operation) -> Operation | None:
+    """For a param of a loop's condition, that of the body, as which it is drawn."""
+    if op.region is None or op.region.owner is None or op.definition.name != "region_parameter":
+        return None
+    cond, body = op.region.owner.attrs["cond"], op.region.owner.attrs["body"]
+    return body.params[cond.params.index(op.outputs[0])].op if op.region is cond else None
+
+
+def frame(region: GraphRegion) -> tuple[str, Region]:
+    """The name of the area of a region in a path, and how it is shown."""
+    owner = region.owner
+    assert owner is not None, region
+    if owner.definition.name == "while_region":
+        return f"{owner.name} rounds", Region("while: rounds", Work.ROUNDS, f"the rounds of {owner.name}")
+    number = owner.attrs["branches"].index(region)
+    two = owner.tensors[0].dtype.is_bool
+    title = ("cond: true", "cond: false")[number] if two else f"branch {number}"
+    return f"{owner.name} {title}", Region(title, Work.BRANCH, f"{title} of {owner.name}")
+
+
+def arrows(op: Operation) -> Iterator[Arrow]:
+    """The arrows of a loop or branch. What the operations inside capture goes to them."""
+    if op.definition.name == "branch_region":
+        yield op.tensors[0], op, Flow.DATA, "condition"
+        for branch in op.attrs["branches"]:
+            for result in branch.results:
+                yield result, op, Flow.DATA, ""
+        return
+    body = op.attrs["body"]
+    yield op.attrs["cond"].results[0], op, Flow.DATA, "condition"
+    for start, param, result in zip(op.tensors, body.params, body.results, strict=False):
+        yield start, param.op, Flow.DATA, ""
+        yield result, op, Flow.DATA, ""
+        if result is not param:
+            yield result, param.op, Flow.NEXT, ""
+
+
+def start_of(param: Operation) -> Tensor:
+    """Return the tensor that is the value of a parameter before the first iteration."""
+    assert param.region is not None and param.region.owner is not None, param
+    return param.region.owner.tensors[param.region.params.index(param.outputs[0])]
+
+
+def passes_on(op: Operation) -> bool:
+    """Return True if an operation only passes on the result of a loop or branch in the same region."""
+    plain = op.definition.name == "identity" and holds_regions(op.tensors[0].op)
+    return plain and op.region is op.tensors[0].op.region and not op.controls
+
+
+def given_inside(operations: Iterable[Operation]) -> set[Operation]:
+    """Return the operations whose outputs are results of regions."""
+    return {t.op for op in operations for region in regions_of(op) for t in region.results}
 
 
 def recorded(graph: Graph, roots: Sequence[Operation] | None, fetched: Collection[Operation]) -> Drawing:
@@ -58,7 +119,7 @@ class _Recorded:
         for op in operations:
             for source in dict.fromkeys([*(t.op for t in op.all_inputs), *op.controls]):
                 self.users[source].append(op)
-        self.given = frames.given(operations)
+        self.given = given_inside(operations)
         self.regions: dict[Path, Region] = {}
         self.home: dict[Operation, Operation] = {}  # folded operation -> the one into whose box it goes
         self.inlined: set[Operation] = set()
@@ -88,9 +149,9 @@ class _Recorded:
         for op in self.operations:
             if op in self.backward:
                 continue
-            if (twin := frames.twin(op)) is not None:
+            if (twin := twin_of(op)) is not None:
                 self.home[op] = twin
-            elif op not in self.fetched and self._is_used(op) and frames.passes_on(op):
+            elif op not in self.fetched and self._is_used(op) and passes_on(op):
                 self.home[op] = op.tensors[0].op
 
     def _is_used(self, op: Operation) -> bool:
@@ -156,7 +217,7 @@ class _Recorded:
         if op.region is None or (owner := op.region.owner) is None:
             return tuple(scopes)
         around = owner.name.split("/")[:-1]
-        name, look = frames.frame(op.region)
+        name, look = frame(op.region)
         path = (*self._inside(owner, around), name)
         self.regions[path] = look
         return (*path, *(scopes[len(around) :] if list(scopes[: len(around)]) == around else scopes))
@@ -181,7 +242,7 @@ class _Recorded:
             case Role.INPUT | Role.VARIABLE | Role.CONSTANT:
                 return (type_text(op.outputs[0].type),)
             case Role.CARRIED:
-                start = frames.start_of(op)
+                start = start_of(op)
                 from_constant = (
                     [f"from {value_text(start.op.attrs['value'].array)}"] if start.op in self.inlined else []
                 )
@@ -225,12 +286,12 @@ class _Recorded:
     def _links(self, op: Operation) -> list[Link]:
         target = self.home.get(op, op)
         out = []
-        if frames.holds_regions(op):
-            for tensor, to, flow, text in frames.arrows(op):
+        if holds_regions(op):
+            for tensor, to, flow, text in arrows(op):
                 if tensor.op not in self.inlined:
                     out.append(self._link(tensor, to, flow, text))
         for position, tensor in enumerate(op.all_inputs):
-            if tensor.op not in self.inlined and not frames.holds_regions(op):
+            if tensor.op not in self.inlined and not holds_regions(op):
                 plain = op not in self.backward or op.definition.name == "seed"
                 out.append(self._link(tensor, target, _flow(op, position) if plain else Flow.REFERENCE))
         for control in op.controls:
@@ -258,7 +319,7 @@ def backward(operations: Sequence[Operation]) -> dict[Operation, Operation]:
         if op.definition.name == "seed" and _call_of(op, first) is None and "/" in op.name:
             first[op.name.rpartition("/")[0]] = op
     for op in operations:
-        if not frames.holds_regions(op) and role_of(op) not in _STATE:
+        if not holds_regions(op) and role_of(op) not in _STATE:
             if (scope := _call_of(op, first)) is not None and op.region is first[scope].region:
                 found[op] = first[scope]
     return found

@@ -16,9 +16,9 @@ from staticgraph.arrays.creation import matrix_diag as diag
 from staticgraph.arrays.creation import matrix_diag_part as diag_part
 from staticgraph.arrays.creation import matrix_set_diag as set_diag
 from staticgraph.arrays.creation import range as range_of_numbers
+from staticgraph.building.composites import answered_by_operators
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.operator_operands import answered_by_operators
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor

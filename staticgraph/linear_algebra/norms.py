@@ -13,7 +13,7 @@ from staticgraph.arrays.creation import range as arange
 from staticgraph.arrays.indexing import invert_permutation, setdiff1d
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.renamed import renamed
+from staticgraph.building.signatures import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor

@@ -15,7 +15,7 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.recording.snapshot import snapshot
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.elementwise.arithmetic import absolute as abs
 from staticgraph.compiler.ops.elementwise.division import div as div

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.composites import answered_by_operators
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.operator_operands import answered_by_operators
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import misuse, require

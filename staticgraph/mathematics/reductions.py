@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
-from staticgraph.building.renamed import needed, renamed
+from staticgraph.building.signatures import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.checks.arguments import flag_of
 from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float64, int32, int64, string

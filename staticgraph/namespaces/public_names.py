@@ -195,6 +195,7 @@ _OPS = {
     "formats.tf.examples.example_ops": (
         "parse_example_op parse_sequence_example_op parse_single_example_op parse_single_sequence_example_op"
     ),
+    "tf1.io.sounds": "decode_wav_op encode_wav_op",
     "tf1.io.sparse_tensors": "deserialize_many_sparse_op serialize_many_sparse_op serialize_sparse_op",
     "tf1.io.tensors": "parse_tensor_op serialize_tensor_op",
     "sparse.crossing": "cross_op",

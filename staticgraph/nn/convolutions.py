@@ -9,7 +9,7 @@ import numpy as np
 
 from staticgraph.building.framework import checked, get_default_graph, name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.renamed import needed, renamed
+from staticgraph.building.signatures import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.checks.arguments import list_of, whole_of
 from staticgraph.compiler.graph.dtypes import int32

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.building.framework import get_default_graph, name_scope
-from staticgraph.building.renamed import renamed
+from staticgraph.building.signatures import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor

@@ -9,7 +9,7 @@ from staticgraph.arrays.array_ops import axis_last
 from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.renamed import named_only, needed, renamed
+from staticgraph.building.signatures import named_only, needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import DtypeError, misuse
 from staticgraph.compiler.graph.recording.op_count import (

@@ -10,13 +10,13 @@ import numpy as np
 from staticgraph.arrays.casts import of_dtype, widened
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.renamed import renamed
+from staticgraph.building.signatures import renamed
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
-from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_mean, reduce_sum

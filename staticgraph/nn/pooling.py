@@ -7,7 +7,7 @@ from typing import Any
 from staticgraph.arrays.space import batch_to_space_nd, required_space_to_batch_paddings, space_to_batch_nd
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.renamed import needed, renamed
+from staticgraph.building.signatures import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64
 from staticgraph.compiler.graph.errors import misuse

@@ -11,7 +11,7 @@ from staticgraph.arrays.indexing import unique, where
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.operation_counts import constants, counts_as
-from staticgraph.building.renamed import renamed
+from staticgraph.building.signatures import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.graph import get_default_graph

@@ -14,8 +14,8 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
 from staticgraph.compiler.graph.errors import DtypeError, ShapeError, misuse, require, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.recording.op_count import counted_as
-from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor

@@ -25,8 +25,9 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
+from staticgraph.state.slots import slot_scope
 from staticgraph.state.variable_lists import global_variables, moving_average_variables, trainable_variables
-from staticgraph.state.variables import Variable, place_slot
+from staticgraph.state.variables import Variable
 
 __all__ = ["ExponentialMovingAverage", "assign_moving_average"]
 
@@ -103,9 +104,10 @@ class ExponentialMovingAverage:
     def apply(self, var_list: Iterable[Any] | None = None) -> Operation:
         """An operation that updates the averages of `var_list`, of all trainable variables by default.
 
-        TypeError for an element that is not floating, ValueError for one that has an average already.
+        One that has an average already keeps it, and one that is listed twice is averaged once. TypeError for
+        an element that is not floating.
         """
-        listed = list(trainable_variables() if var_list is None else var_list)
+        listed = list(dict.fromkeys(trainable_variables() if var_list is None else var_list))
         tensors = {var for var in listed if not isinstance(var, Variable)}
         for var in listed:
             if var.dtype not in FLOATING:
@@ -113,7 +115,7 @@ class ExponentialMovingAverage:
                     TypeError, f"the average of {var.name} would need a floating type, it is {var.dtype}"
                 )
             if var in self._averages:
-                raise misuse(ValueError, f"a moving average of {var.name} exists already")
+                continue
             self._averages[var] = self._shadow(var, zero=var in tensors)
             if isinstance(var, Variable):
                 add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)
@@ -128,17 +130,14 @@ class ExponentialMovingAverage:
             return group(updates, name=scope)
 
     def _shadow(self, var: Any, zero: bool) -> Variable:
-        name = f"{var.op.name}/{self._name}"
-        with init_scope(), name_scope(None), variable_scope(None, name) as scope:
+        with init_scope(), name_scope(None), slot_scope(var, self._name) as make:
             if zero:
                 with name_scope("Initializer"):
                     initial = creation.zeros(var.shape, var.dtype)
             else:
                 initial = var.initialized_value()
             count_more(var.graph, 0 if zero else 12)  # TensorFlow makes sure that it is initialized once more
-            shadow = Variable(initial, trainable=False, name=f"{scope.name}/")
-            place_slot(shadow, var)
-            return shadow
+            return make(initial)
 
     def _present_decay(self) -> Any:
         if self._num_updates is None:

@@ -15,8 +15,8 @@ from staticgraph.compiler.graph.errors import ShapeError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.recording.op_count import count_as_resource, count_more, is_resource
-from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
@@ -473,14 +473,3 @@ class Variable(_Base):
 def parts_of(variable: Any) -> list[Any]:
     """Return the variables that a partitioned variable consists of; any other one as it is."""
     return list(variable) if hasattr(variable, "_get_partitions") else [variable]
-
-
-def place_slot(slot: Any, primary: Any) -> None:
-    """Make a slot of an optimizer the part of a larger slot, if `primary`, its variable, is a part too."""
-    whole: SaveSliceInfo | None = getattr(primary, "_save_slice_info", None)
-    if whole is not None:
-        name = slot.op.name.removeprefix(f"{primary.op.name}/")
-        place = SaveSliceInfo(
-            f"{whole.full_name}/{name}", whole.full_shape, whole.var_offset, whole.var_shape
-        )
-        slot._set_save_slice_info(place)

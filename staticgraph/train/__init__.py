@@ -43,9 +43,10 @@ lazy_names(
         ),
         "staticgraph.state.moving_averages": "ExponentialMovingAverage",
         "staticgraph.formats.tf.checkpoints.new_checkpoints": "checkpoints_iterator",
-        "staticgraph.train.optimizers.adam": "AdamOptimizer",
-        "staticgraph.train.optimizers.adaptive": "AdadeltaOptimizer AdagradOptimizer RMSPropOptimizer",
-        "staticgraph.train.optimizers.descent": "GradientDescentOptimizer MomentumOptimizer",
+        "staticgraph.train.optimizers.rule_optimizer": (
+            "AdadeltaOptimizer AdagradOptimizer AdamOptimizer GradientDescentOptimizer MomentumOptimizer "
+            "RMSPropOptimizer"
+        ),
         "staticgraph.train.optimizers.optimizer": "Optimizer",
         "staticgraph.train.optimizers.proximal": "AdagradDAOptimizer FtrlOptimizer ProximalAdagradOptimizer "
         "ProximalGradientDescentOptimizer",

@@ -114,18 +114,6 @@ from staticgraph.tf1.training.supervisor import (
 from staticgraph.tf1.training.sync_replicas import (
     SyncReplicasOptimizer as SyncReplicasOptimizer,
 )
-from staticgraph.train.optimizers.adam import (
-    AdamOptimizer as AdamOptimizer,
-)
-from staticgraph.train.optimizers.adaptive import (
-    AdadeltaOptimizer as AdadeltaOptimizer,
-    AdagradOptimizer as AdagradOptimizer,
-    RMSPropOptimizer as RMSPropOptimizer,
-)
-from staticgraph.train.optimizers.descent import (
-    GradientDescentOptimizer as GradientDescentOptimizer,
-    MomentumOptimizer as MomentumOptimizer,
-)
 from staticgraph.train.optimizers.optimizer import (
     Optimizer as Optimizer,
 )
@@ -134,6 +122,14 @@ from staticgraph.train.optimizers.proximal import (
     FtrlOptimizer as FtrlOptimizer,
     ProximalAdagradOptimizer as ProximalAdagradOptimizer,
     ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer,
+)
+from staticgraph.train.optimizers.rule_optimizer import (
+    AdadeltaOptimizer as AdadeltaOptimizer,
+    AdagradOptimizer as AdagradOptimizer,
+    AdamOptimizer as AdamOptimizer,
+    GradientDescentOptimizer as GradientDescentOptimizer,
+    MomentumOptimizer as MomentumOptimizer,
+    RMSPropOptimizer as RMSPropOptimizer,
 )
 from staticgraph.train.schedules import (
     cosine_decay as cosine_decay,

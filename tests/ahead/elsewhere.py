@@ -18,7 +18,7 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.runtime.aot.build import Built
 from staticgraph.runtime.aot.interface import Array, CFunction, Interface
 from staticgraph.runtime.cpu.jit import host
-from staticgraph.runtime.cpu.llvm.target import target_of
+from staticgraph.runtime.cpu.target import target_of
 
 # Answers calls: a byte that says which function, then its inputs; a byte with its status, then its outputs.
 _PROGRAM = """

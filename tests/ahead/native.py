@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.sizes import Size
 from staticgraph.runtime.aot.build import Built, build
 from staticgraph.runtime.aot.interface import CFunction
 from staticgraph.runtime.aot.steps import Shapes
-from staticgraph.runtime.cpu.llvm.target import target_of
+from staticgraph.runtime.cpu.target import target_of
 from staticgraph.runtime.files.loaded import LoadedGraph, load
 
 _NO_ACCESS = 0  # PROT_NONE

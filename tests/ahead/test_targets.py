@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.runtime.aot.build import build
 from staticgraph.runtime.aot.steps import Shapes
 from staticgraph.runtime.cpu.jit import host
-from staticgraph.runtime.cpu.llvm.target import normalized, target_of
+from staticgraph.runtime.cpu.target import normalized, target_of
 from staticgraph.runtime.files.loaded import LoadedGraph, load
 from tests.ahead.digits import draw, lenet
 from tests.ahead.native import Native, needs_compiler, saved

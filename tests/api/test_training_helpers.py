@@ -221,9 +221,17 @@ class TestMovingAverage:
     def test_twice(self):
         w = sg.Variable(0.0)
         average = sg.train.ExponentialMovingAverage(0.9)
-        average.apply([w])
-        with pytest.raises(ValueError, match="exists already"):
-            average.apply([w])
+        first = average.apply([w, w])
+        kept = average.average(w)
+        again = average.apply([w])
+        assert average.average(w) is kept
+        state = State()
+        state.run(sg.global_variables_initializer())
+        state.run(w.assign(1.0))
+        state.run(first)
+        assert state.run(kept) == pytest.approx(0.1)
+        state.run(again)
+        assert state.run(kept) == pytest.approx(0.19)
 
 
 class TestInitializers:

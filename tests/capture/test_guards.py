@@ -18,6 +18,7 @@ from staticgraph.compiler.capture.guards import (
     guard_of_data,
     known_from,
     settle,
+    strongest,
 )
 from staticgraph.compiler.capture.open_shapes import OpenShapes, Specializer
 from staticgraph.compiler.graph.open_sizes import replaced
@@ -311,3 +312,13 @@ def test_a_batch_that_only_the_graph_knows_leaves_the_length_open():
             batch = np.random.default_rng(length).normal(size=(6, length, 3)).astype("f4")
             np.testing.assert_array_equal(session.run(twice, {x: batch}), batch * 2)
         assert session.compiles[0].symbols == "n1: axis 1 of Placeholder"
+
+
+def test_guards_that_others_imply_are_left_out():
+    n, m = symbol("n0"), symbol("n1")
+    guards = [Guard(n - 2, ">="), Guard(n, "!="), Guard(n - 6, ">="), Guard(m - n, ">="), Guard(9 - n, "!=")]
+    guards += [Guard(m - n + 1, ">="), Guard(n - 6, ">="), Guard(20 - n, ">="), Guard(8 - n, ">=")]
+    found = strongest(guards)
+    assert [*map(str, found)] == ["n0 >= 6", "n1 >= n0", "n0 <= 8"]
+    for values in ({"n0": a, "n1": b} for a in range(25) for b in range(25)):
+        assert all(g.holds(values) for g in found) == all(g.holds(values) for g in guards)

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from staticgraph.compiler.codegen.native import layouts
 from staticgraph.compiler.codegen.native import pool as llvm_pool
-from staticgraph.compiler.codegen.native import pool_layout
 from staticgraph.compiler.codegen.native.builder import Writer, exported
 from staticgraph.compiler.codegen.native.c_types import INT64, UINT64, VOID, pointer
 from staticgraph.compiler.codegen.native.values import Register
@@ -62,7 +62,7 @@ class Bench:
         return done
 
     def claim(self) -> int:
-        return int(self.words.view(np.uint64)[pool_layout.CLAIM])
+        return int(self.words.view(np.uint64)[layouts.CLAIM])
 
     def help(self, claim: int) -> bool:
         return self._help(self.address, claim, None, 1)
@@ -141,13 +141,13 @@ def test_phases_without_chunks_are_skipped(bench: Bench, size: int, counts: list
 
 
 def test_a_worker_that_never_comes_holds_up_nothing(bench: Bench):
-    bench.words[pool_layout.LIMIT] = 1  # the pool expects a worker, and there is none
+    bench.words[layouts.LIMIT] = 1  # the pool expects a worker, and there is none
     assert bench.record([4, 4]) == [(phase, chunk) for phase in range(2) for chunk in range(4)]
 
 
 def test_a_worker_that_was_stopped_touches_nothing_later(bench: Bench):
     """It looked at the pool in one phase, and tries to claim in the next one, or in another region."""
-    bench.words[pool_layout.LIMIT] = 1
+    bench.words[layouts.LIMIT] = 1
     seen: list[int] = []
     done: list[tuple[int, int]] = []
 
@@ -166,7 +166,7 @@ def test_a_worker_that_was_stopped_touches_nothing_later(bench: Bench):
 
 
 def test_a_worker_takes_chunks_from_the_other_end(bench: Bench):
-    bench.words[pool_layout.LIMIT] = 1
+    bench.words[layouts.LIMIT] = 1
     done: list[tuple[int, int]] = []
 
     def work(phase: int, chunk: int) -> None:
@@ -185,7 +185,7 @@ AT_MOST_TWO = [range(2), range(16, 18), range(2, 4), range(4, 6)]
 @pytest.mark.parametrize(("most", "claims"), [(100, FEWER_AND_FEWER), (2, AT_MOST_TWO)])
 def test_a_claim_takes_a_part_of_what_is_left(bench: Bench, most: int, claims: list[range]):
     """Two thirds of what there is for each of two threads, and no more than the region allows."""
-    bench.words[pool_layout.LIMIT] = 1
+    bench.words[layouts.LIMIT] = 1
     left: list[tuple[int, int]] = []
     done: list[int] = []
 
@@ -203,7 +203,7 @@ def test_a_claim_takes_a_part_of_what_is_left(bench: Bench, most: int, claims: l
 
 
 def test_the_worker_that_finishes_a_phase_goes_on_with_the_next(bench: Bench):
-    bench.words[pool_layout.LIMIT] = 1
+    bench.words[layouts.LIMIT] = 1
     here, order = threading.get_ident(), []
     first_chunk_runs, may_end = threading.Event(), threading.Event()
 
@@ -233,7 +233,7 @@ def test_the_worker_that_finishes_a_phase_goes_on_with_the_next(bench: Bench):
 
 
 def test_a_second_region_is_done_by_its_own_thread(bench: Bench):
-    bench.words[pool_layout.LIMIT] = 1
+    bench.words[layouts.LIMIT] = 1
     inner: list[tuple[int, int]] = []
     outer: list[int] = []
 
@@ -247,15 +247,15 @@ def test_a_second_region_is_done_by_its_own_thread(bench: Bench):
 
 def test_tickets_may_run_over(bench: Bench):
     bench.pool.resize(2)
-    bench.words.view(np.uint32)[pool_layout.TICKET] = 2**32 - 3
+    bench.words.view(np.uint32)[layouts.TICKET] = 2**32 - 3
     for _ in range(3):
         assert [phase for phase, _ in bench.record([2, 2])] == [0, 0, 1, 1]
-    assert bench.words.view(np.uint32)[pool_layout.TICKET] == 3
+    assert bench.words.view(np.uint32)[layouts.TICKET] == 3
 
 
 def test_scratch_memory_of_workers_grows(bench: Bench):
     bench.pool.resize(3)
-    places = bench.words[pool_layout.PRIVATE : pool_layout.PRIVATE + 2]
+    places = bench.words[layouts.PRIVATE : layouts.PRIVATE + 2]
     small = places.copy()
     assert bench.pool.open(32) == bench.address and (places == small).all()
     assert bench.pool.open(1 << 20) == bench.address and (places != small).all()
@@ -270,16 +270,16 @@ def test_workers_are_woken_away_from_the_master_and_then_roam(bench: Bench):
     ended = threading.Event()
     moved = threading.Thread(target=ended.wait)  # in the place of a worker, to be seen as it is when woken
     moved.start()
-    bench.words[pool_layout.LIMIT] = bench.words[pool_layout.SLEEPERS] = 1
-    bench.words[pool_layout.THREADS] = moved.native_id
+    bench.words[layouts.LIMIT] = bench.words[layouts.SLEEPERS] = 1
+    bench.words[layouts.THREADS] = moved.native_id
     bench.record([2])
     assert len(usable - os.sched_getaffinity(moved.native_id)) == 1
     ended.set()
     moved.join()
-    bench.words[pool_layout.LIMIT] = bench.words[pool_layout.SLEEPERS] = bench.words[pool_layout.THREADS] = 0
+    bench.words[layouts.LIMIT] = bench.words[layouts.SLEEPERS] = bench.words[layouts.THREADS] = 0
     bench.pool.resize(2)
     (worker,) = bench.pool._workers
-    while not bench.words[pool_layout.SLEEPERS]:
+    while not bench.words[layouts.SLEEPERS]:
         pass
     bench.record([8])
     while os.sched_getaffinity(worker.native_id) != usable:
@@ -295,7 +295,7 @@ def test_a_worker_that_fell_asleep_beside_a_long_chunk_is_woken_for_the_next_pha
         if phase == 1:
             both.wait(60)  # each of the two chunks waits for the other one
             return
-        while not bench.words[pool_layout.SLEEPERS]:
+        while not bench.words[layouts.SLEEPERS]:
             os.sched_yield()
 
     bench.run([1, 2], work)

@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen.llvm.open_interface import (
 )
 from staticgraph.compiler.codegen.llvm.text import Emitter, module
 from staticgraph.compiler.graph.sizes import AnySize, symbol
-from staticgraph.runtime.cpu.llvm.target import target_of
+from staticgraph.runtime.cpu.target import target_of
 
 llvm = pytest.importorskip("llvmlite.binding")
 n, m = symbol("n"), symbol("m")

@@ -1,7 +1,7 @@
 """Convolutions of an open number of images, and their gradients: compiled once, right for every number."""
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,9 +10,10 @@ from staticgraph.compiler.codegen.gemm.chunks import OpenPart
 from staticgraph.compiler.codegen.gemm.plan import plan
 from staticgraph.compiler.graph.dtypes import float64
 from staticgraph.compiler.graph.sizes import evaluate
+from staticgraph.compiler.kernel.expr import Load, Local
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.contraction_cases import Conv
-from tests.codegen.open_products import B, OpenProduct
+from tests.codegen.contraction_cases import Conv, processor
+from tests.codegen.open_products import B, M, OpenProduct
 
 CASES = [
     Conv((B, 28, 28, 1), (5, 5), 10),
@@ -92,3 +93,50 @@ def test_a_single_image_is_work_for_several_threads():
     closed = [[d.parts for d in grid.dimensions if not isinstance(d, OpenPart)] for grid in grids]
     assert [math.prod(parts) >= 8 for parts in closed] == [True, False]
     check(large, "y", np.random.default_rng(1), sizes=(1, 3))
+
+
+@dataclass(frozen=True)
+class Inside(Conv):
+    """A convolution whose windows lie inside of the picture, as is known for all sizes."""
+
+    def load(self, name, at):
+        return Load(name, at, self.dtype)
+
+
+@pytest.mark.takes_long
+@pytest.mark.parametrize("channels", [3, 16, 33, 64])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_pictures_of_open_height_and_width(channels, stride, rng):
+    """Rows of all lengths are done in tiles of one size, of which the last two may overlap."""
+    conv = Inside((2, M + 3, B + 3, 3), (3, 3), channels, stride)
+    made = OpenProduct(conv.contraction("y"))
+    assert plan(made.c, processor(None)).tiling.even
+    for target in "yw":
+        check(conv, target, rng, sizes=(*range(36), 50))
+
+
+def test_results_that_are_read_are_not_computed_twice(rng):
+    """As where a picture is added to what lies in the memory of the result."""
+    c = Inside((2, M + 3, B + 3, 3), (3, 3), 5).contraction("y")
+    (store,) = c.stores
+    before = Local("before", c.dtype)
+    again = replace(
+        c, stores=(replace(store, value=store.value + before),), loads={**c.loads, before: c.targets[0]}
+    )
+    assert plan(c, processor(None)).tiling.even and not plan(again, processor(None)).tiling.even
+
+
+def test_memory_goes_along_the_sum_of_a_gradient_of_weights():
+    """The index with the longest step is outermost, whichever sizes are open."""
+    for image in ((3, B + 2, M + 2, 4), (B, 9, M + 2, 4), (M, 7, B + 2, 4)):
+        c = Inside(image, (3, 3), 8).contraction("w")
+        steps = [c.a.step(i) for i in c.k]
+        assert steps == sorted(steps, reverse=True)
+
+
+@pytest.mark.parametrize("image", [(2, B + 3, M + 3, 3), (B, M + 3, 11, 3), (B, 30, 30, 3)], ids=str)
+def test_few_pictures_are_few_chunks(image):
+    """A chunk is worth the time to begin it, for all sizes."""
+    (phase,) = OpenProduct(Inside(image, (3, 3), 16).contraction("y")).code.phases
+    found = [evaluate(phase.chunks, {"B": n, "M": n}) for n in (0, 1, 200)]
+    assert 1 <= found[0] <= found[1] <= 2 and found[2] >= 16

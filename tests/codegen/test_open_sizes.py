@@ -27,8 +27,8 @@ from staticgraph.compiler.kernel import cost as kernel_cost
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.indices.in_bounds import in_bounds
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.lower_reductions import Nest, place
-from staticgraph.compiler.kernel.schedule_cpu import share_out
+from staticgraph.compiler.kernel.lower_expressions import Nest, place
+from staticgraph.compiler.kernel.schedule_cpu import parallelize
 from staticgraph.compiler.kernel.schedule_cpu.schedule import Chunked, chunked, schedule
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
 from staticgraph.compiler.kernel.stmt import (
@@ -247,7 +247,7 @@ def test_many_chunks_at_all_sizes(name: str, monkeypatch: pytest.MonkeyPatch):
     """Short chunks, of which some have nothing to do, in any order, compute the same as one that does all."""
     case = OPEN_CASES[name](N, T)
     machine = replace(CPU, open_chunk_ns=1.0, short_chunk_ns=1.0, shared_ns=1.0)
-    monkeypatch.setattr(share_out, "CPU", machine)
+    monkeypatch.setattr(parallelize, "CPU", machine)
     monkeypatch.setattr(kernel_cost, "CPU", machine)
     split = phases(case, cpu_jit.host().vector_bytes)
     kernel = emit_phases(split.phases, cpu_jit.host(), cost=split.cost)

@@ -10,7 +10,7 @@ from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.llvm.text import module
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.llvm.objects import ObjectWriter, initialize_all
+from staticgraph.runtime.cpu.objects import ObjectWriter, initialize_all
 from tests.codegen.contraction_cases import Conv, matmul
 
 TRIPLE = "x86_64-unknown-linux-gnu"

@@ -219,11 +219,3 @@ def test_the_driver_is_read_from_the_system(monkeypatch, tmp_path):
     )
     monkeypatch.setattr(machine, "_NVIDIA", told)
     assert machine.nvidia_driver() == "550.54.15"
-
-
-def test_memory_may_be_limited(monkeypatch, tmp_path):
-    (tmp_path / "max").write_text("1048576\n")
-    monkeypatch.setattr(machine, "_GROUP", tmp_path / "max")
-    if machine.memory() is None:
-        pytest.skip("the system does not tell")
-    assert machine.memory()[0] == 2**20

@@ -30,6 +30,8 @@ MODULES = """
     training.learning_rate_decay training.momentum training.monitored_session training.moving_averages
     training.optimizer training.queue_runner_impl training.rmsprop training.saver training.server_lib
     training.session_manager training.supervisor training.training training.training_util util.compat
+    estimator.canned.metric_keys estimator.canned.prediction_keys estimator.util ops.inplace_ops
+    ops.summary_ops_v2 tf2 tpu.tpu_function training.slot_creator util.function_utils
     util.deprecation util.nest util.tf_contextlib util.tf_decorator util.tf_export util.tf_inspect
 """
 
@@ -303,3 +305,32 @@ def test_matrices_of_derivatives_are_those_of_tensorflow():
     for at, other in ((0, 1), (1, 0)):
         np.testing.assert_allclose(whole[at, :, at], recorded[at], atol=6e-5)
         np.testing.assert_array_equal(whole[at, :, other], 0)
+
+
+def test_a_program_without_tpus_has_no_shards():
+    from_contrib = TREE.lookup("contrib.tpu.python.tpu.tpu_function.get_tpu_context")
+    assert from_contrib().number_of_shards is None
+    assert not TREE.lookup("python.tf2.enabled")()
+
+
+def test_variables_of_bfloat16_are_kept_as_float32():
+    with tf.contrib.tpu.bfloat16_scope():
+        narrow = tf.get_variable("narrow", [2], tf.bfloat16)
+        wide = tf.get_variable("wide", [2])
+    assert (narrow.dtype, wide.dtype) == (tf.bfloat16, tf.float32)
+    assert [variable.dtype for variable in tf.global_variables()] == [tf.float32] * 2
+
+
+def test_queue_runners_of_slim_run_for_as_long_as_the_context():
+    element = tf.train.input_producer([1, 2], num_epochs=1, shuffle=False).dequeue()
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        with tf.contrib.slim.queues.QueueRunners(sess):
+            assert [sess.run(element), sess.run(element)] == [1, 2]
+
+
+def test_rows_in_place_refuse_scalars_and_matrices_of_numbers():
+    from_ops = TREE.lookup("python.ops.inplace_ops.inplace_update")
+    for x, i in [(1.0, 0), ([1.0], [[0]])]:
+        with pytest.raises(ValueError, match="rows"):
+            from_ops(x, i, 1.0)

@@ -8,7 +8,7 @@ from staticgraph.compiler.graph.errors import GradientError, ShapeError
 from staticgraph.compiler.graph.opdef import Effect, OpDef
 from staticgraph.differentiation import backward
 from staticgraph.differentiation.reachability import Uses
-from staticgraph.runtime.interpreter.backend import InterpreterBackend
+from staticgraph.runtime.interpreter import InterpreterBackend
 from tests.ops.harness import TESTED, Use, dtype_choices, uses
 from tests.saving.nets import again
 from tests.witness.whole import Whole

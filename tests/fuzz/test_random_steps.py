@@ -22,12 +22,12 @@ from staticgraph.compiler.codegen.gemm import pack as contraction_pack
 from staticgraph.compiler.codegen.gemm import packed_operands
 from staticgraph.compiler.codegen.gemm import plan as contraction_plan
 from staticgraph.compiler.codegen.gemm import split_k as contraction_slices
-from staticgraph.compiler.fusion import cost
+from staticgraph.compiler.fusion import group
 from staticgraph.compiler.fusion import horizontal_fusion as join
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.kernel import cost as kernel_cost
+from staticgraph.compiler.kernel.schedule_cpu import parallelize as chunk
 from staticgraph.compiler.kernel.schedule_cpu import row_schedule as place_rows
-from staticgraph.compiler.kernel.schedule_cpu import share_out as chunk
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu.disk import disk_cache
@@ -62,7 +62,7 @@ def small_pieces(random: Random) -> Iterator[None]:
         (contraction_plan, {"_BLOCK_BYTES": random.choice([16, 64, 256])}),
         (place_rows, {"LEAST_ROWS": random.choice([1, 2])}),
         (join, {"FEW_ROWS": 1, "LEAST_ROW": 1, "LONG_ENOUGH": 1, "WIDE": random.choice([1, 8])}),
-        (cost, {"LEAST_ROW": 1}),
+        (group, {"LEAST_ROW": 1}),
     ]
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, SG_CACHE_DIR=""))  # code as nobody else wants it

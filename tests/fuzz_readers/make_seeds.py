@@ -34,6 +34,9 @@ def main() -> None:
     _net()
     _records()
     _examples()
+    _pictures()
+    _data()
+    _keras()
 
 
 def _graphs(folder: Path) -> None:
@@ -128,6 +131,72 @@ def _examples() -> None:
     steps = FeatureList(feature=[label, weights])
     sequence = SequenceExample(context=features, feature_lists={"feature_list": {"steps": steps}})
     _keep("sequence.example", sequence.SerializeToString())
+
+
+def _pictures() -> None:
+    """Pictures of few pixels, in each format and with each kind of pixel."""
+    from PIL import Image
+
+    chance = np.random.RandomState(0)
+    gray = [Image.fromarray(chance.randint(0, 255, (5, 7)).astype(np.uint8)) for _ in range(3)]
+    colors = Image.fromarray(chance.randint(0, 255, (5, 7, 3)).astype(np.uint8))
+    deep = Image.fromarray(chance.randint(0, 65535, (5, 7)).astype(np.uint16))
+    for name, picture in {"gray": gray[0], "colors": colors, "deep": deep}.items():
+        picture.save(SEEDS / f"picture.{name}.png")
+    for mode in ("1", "P", "LA", "RGBA"):
+        colors.convert(mode).save(SEEDS / f"picture.{mode}.png")
+    colors.save(SEEDS / "picture.jpg")
+    colors.save(SEEDS / "picture.progressive.jpg", progressive=True)
+    colors.save(SEEDS / "picture.bmp")
+    gray[0].save(SEEDS / "picture.gif", save_all=True, append_images=gray[1:])
+
+
+def _data() -> None:
+    """Texts, tables, and other things that programs decode."""
+    _keep("quoted.line", b'1,2.5,"a ""b"""')
+    _keep("short.line", b"-7,,x")
+    _keep("hello.base64", b"aGVsbG8_aGk")
+    _keep("small.number", b"1.5e3")
+    _keep("hexadecimal.number", b"0x1f")
+    _keep("classes.pattern", rb"(?i)a+[b-d]{2,3}(e|\d)*[[:alpha:]]?$")
+    _keep("words.vocabulary", b"one\t1\ntwo\t2\r\n")
+    _keep("rows.csv", b"a,b,label\n1,2,x\n3,4,y\n")
+    with open(SEEDS / "rows.arrays", "wb") as file:
+        np.savez_compressed(file, inputs=np.float32([[1, 2], [3, 4]]), labels=np.array(["x", "y"]))
+    _keep("digits.idx", b"\0\0\x08\x02\0\0\0\x02\0\0\0\x03abcdef")
+    layers = '[[layer]]\ntype = "dense"\nunits = 2\n\n'
+    chosen = '[loss]\ntype = "softmax_cross_entropy"\n\n[optimizer]\ntype = "adam"\n\n[train]\nepochs = 1\n'
+    _keep("net.toml", f'[data]\ncsv = "rows.csv"\n\n{layers}{chosen}'.encode())
+    with sg.Graph().as_default(), sg.Session() as session, tempfile.TemporaryDirectory() as folder:
+        _keep("floats.tensor", session.run(sg.io.serialize_tensor(np.float32([[1, 2]]))))
+        _keep("texts.tensor", session.run(sg.io.serialize_tensor(sg.constant(["a", "bc"]))))
+        writer = sg.summary.FileWriter(folder)
+        kinds = [sg.summary.scalar("loss", 0.5), sg.summary.histogram("rows", [1.0, 2.0, 4.0])]
+        kinds += [
+            sg.summary.image("x", np.zeros((1, 2, 3, 1), np.uint8)),
+            sg.summary.text("t", sg.constant("hi")),
+        ]
+        writer.add_summary(session.run(sg.summary.merge(kinds)), 3)
+        writer.close()
+        [path] = Path(folder).iterdir()
+        _keep("all.events", path.read_bytes())
+
+
+def _keras() -> None:
+    layers = sg.keras.layers
+    with sg.Graph().as_default():
+        model = sg.keras.Sequential(
+            [layers.Dense(3, activation="relu", input_shape=(2,)), layers.Dropout(0.5)]
+        )
+        model.compile("adam", "mse")
+        model.save(SEEDS / "net.h5")
+        _keep("dense.architecture", model.to_json().encode())
+        given = layers.Input([4, 2])
+        branched = sg.keras.Model(given, layers.add([layers.LSTM(3)(given), layers.GRU(3)(given)]))
+        _keep("branched.architecture", branched.to_json().encode())
+    tokenizer = sg.keras.preprocessing.text.Tokenizer(oov_token="?")
+    tokenizer.fit_on_texts(["the cat", "the dog"])
+    _keep("words.tokenizer", tokenizer.to_json().encode())
 
 
 def _keep(name: str, data: bytes | memoryview) -> None:

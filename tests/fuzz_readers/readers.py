@@ -1,8 +1,7 @@
-"""The readers of files that anybody may have written: what each is given, and what it may answer.
+"""The readers of files that anybody may have written: of graphs and weights; `data_readers` has others.
 
-A reader takes bytes and gives anything, or one of its errors; whatever else it raises is a fault. Checksums
-would end most attempts early, so formats that have them are tried twice: as they are, and with the parts
-inside changed and sealed again.
+Checksums would end most attempts early, so formats that have them are tried twice: as they are, and with the
+parts inside changed and sealed again.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -33,45 +31,8 @@ from staticgraph.runtime.files import container
 from staticgraph.tf1.io import tf_record_iterator
 from staticgraph.tf1.io.tf_record import framed
 from staticgraph.tf1.summary import summary_iterator
-
-SEEDS = Path(__file__).parent / "seeds"
-
-_FAULTS = (RecursionError, NotImplementedError, MemoryError, AssertionError)  # whatever else they are
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """`read(data, folder)` writes what it needs into the folder and reads it. `seeds` are good inputs."""
-
-    read: Callable[[bytes, Path], Any]
-    errors: tuple[type[Exception], ...]
-    files: str  # the seeds: a pattern in their folder
-    runs: int = 1000  # of a test; a slow reader gets fewer
-
-    def seeds(self) -> list[bytes]:
-        """The inputs to begin with, the smallest first."""
-        found = [path.read_bytes() for path in SEEDS.glob(self.files)]
-        return sorted(found, key=lambda seed: (len(seed), seed))
-
-    def attempt(self, data: bytes, folder: Path) -> bool:
-        """Return True if the reader takes the data. Any exception but its errors goes through."""
-        try:
-            self.read(data, folder)
-        except self.errors as error:
-            assert not isinstance(error, _FAULTS), error
-            return False
-        return True
-
-
-def _file(name: str, read: Callable[[Path], Any]) -> Callable[[bytes, Path], Any]:
-    """A reader of a file of that name."""
-
-    def attempt(data: bytes, folder: Path) -> None:
-        path = folder / name
-        path.write_bytes(data)
-        read(path)
-
-    return attempt
+from tests.fuzz_readers.data_readers import DATA_READERS
+from tests.fuzz_readers.reader import SEEDS, Reader, of_file
 
 
 def _in_a_graph(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
@@ -138,7 +99,7 @@ def _bundle_block(data: bytes, folder: Path) -> None:
 
 def _slices_block(data: bytes, folder: Path) -> None:
     """The entries of a checkpoint in TensorFlow's first format, sealed again."""
-    _file("v1", _tensors)(_table(data), folder)
+    of_file("v1", _tensors)(_table(data), folder)
 
 
 def _table(block: bytes) -> bytes:
@@ -177,12 +138,12 @@ def _records(kind: str) -> Callable[[Path], Any]:
 
 def _zipped_records(data: bytes, folder: Path) -> None:
     """Records whose compression is whole."""
-    _file("records", _records("ZLIB"))(zlib.compress(data, 1), folder)
+    of_file("records", _records("ZLIB"))(zlib.compress(data, 1), folder)
 
 
 def _event(data: bytes, folder: Path) -> None:
     """An event, sealed."""
-    _file("events", lambda path: [str(event) for event in summary_iterator(path)])(framed(data), folder)
+    of_file("events", lambda path: [str(event) for event in summary_iterator(path)])(framed(data), folder)
 
 
 def _example(data: bytes, folder: Path) -> None:
@@ -206,37 +167,37 @@ def _features(data: bytes, folder: Path) -> None:
 _IMPORT = (DataLossError, GraphDefError)
 
 READERS = {
-    "sg": Reader(_file("net.sg", sg.load), (InvalidFileError,), "*.sg"),
+    "sg": Reader(of_file("net.sg", sg.load), (InvalidFileError,), "*.sg"),
     "sg_graph": Reader(_graph_member, (InvalidFileError,), "*.graph.json", 200),
     "checkpoint": Reader(
-        _file("model.index", lambda path: sg.train.NewCheckpointReader(str(path.with_suffix("")))),
+        of_file("model.index", lambda path: sg.train.NewCheckpointReader(str(path.with_suffix("")))),
         (InvalidFileError,),
         "*.checkpoint",
     ),
     "checkpoint_weights": Reader(_weights_member, (InvalidFileError,), "*.safetensors"),
-    "safetensors": Reader(_file("net.safetensors", sg.read_weights), (InvalidFileError,), "*.safetensors"),
-    "npz": Reader(_file("net.npz", sg.read_weights), (InvalidFileError,), "*.npz"),
+    "safetensors": Reader(of_file("net.safetensors", sg.read_weights), (InvalidFileError,), "*.safetensors"),
+    "npz": Reader(of_file("net.npz", sg.read_weights), (InvalidFileError,), "*.npz"),
     "bundle_index": Reader(_bundle_index, (InvalidFileError,), "model.index"),
     "bundle_block": Reader(_bundle_block, (InvalidFileError,), "model.block"),
     "bundle_data": Reader(_bundle_data, (InvalidFileError,), "model.data"),
-    "slices": Reader(_file("v1", _tensors), (InvalidFileError, NotFoundError), "*.v1"),
+    "slices": Reader(of_file("v1", _tensors), (InvalidFileError, NotFoundError), "*.v1"),
     "slices_block": Reader(_slices_block, (InvalidFileError,), "*.v1.block"),
     "graph_def": Reader(_graph_def, _IMPORT, "l*.pb", 200),
     "graph_text": Reader(_graph_text, _IMPORT, "*.pbtxt", 200),
     "meta_graph": Reader(
-        _file("net.meta", _in_a_graph(lambda path: sg.train.import_meta_graph(str(path)))),
+        of_file("net.meta", _in_a_graph(lambda path: sg.train.import_meta_graph(str(path)))),
         _IMPORT,
         "*.meta",
         200,
     ),
     "saved_model": Reader(
-        _file("saved_model.pb", _saved_model), (*_IMPORT, RuntimeError), "saved_model.pb", 200
+        of_file("saved_model.pb", _saved_model), (*_IMPORT, RuntimeError), "saved_model.pb", 200
     ),
-    "onnx": Reader(_file("net.onnx", _in_a_graph(sg.onnx.load)), (InvalidFileError,), "*.onnx", 200),
-    "records": Reader(_file("records", _records("")), (DataLossError,), "*.records"),
-    "records_gzip": Reader(_file("records", _records("GZIP")), (DataLossError,), "*.records.gz"),
+    "onnx": Reader(of_file("net.onnx", _in_a_graph(sg.onnx.load)), (InvalidFileError,), "*.onnx", 200),
+    "records": Reader(of_file("records", _records("")), (DataLossError,), "*.records"),
+    "records_gzip": Reader(of_file("records", _records("GZIP")), (DataLossError,), "*.records.gz"),
     "records_inside": Reader(_zipped_records, (DataLossError,), "*.records"),
     "event": Reader(_event, (DataLossError,), "*.event"),
     "example": Reader(_example, (DataLossError,), "*.example"),
     "example_features": Reader(_features, (DataLossError,), "*.example"),
-}
+} | DATA_READERS

@@ -16,7 +16,7 @@ from staticgraph.compiler.gpu.compile import LEFT_OUT
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float64
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import Launch, Loops

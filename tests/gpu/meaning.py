@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, Scalar, free_indices, identity
 from staticgraph.compiler.kernel.interpret import apply
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer
 
 Arrays = dict[str, np.ndarray]

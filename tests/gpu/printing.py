@@ -8,7 +8,7 @@ from typing import ParamSpec
 
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.print import PRINTERS, printed
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu import schedule as schedules
 from staticgraph.compiler.kernel.schedule_gpu.elements import loops
 from staticgraph.compiler.kernel.schedule_gpu.elements import pointwise as elements

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from staticgraph.compiler.graph.errors import OpError, UnavailableError
+from staticgraph.runtime.gpu.cuda import moments
 from staticgraph.runtime.gpu.cuda.cupy_driver import CupyDriver
-from staticgraph.runtime.gpu.graphs import external
 from tests.gpu.fake_cupy import STREAM, CUDARuntimeError, FakeCupy
 
 
@@ -27,10 +27,10 @@ def waits(monkeypatch):
         told.calls.append(arguments)
         return told.status
 
-    monkeypatch.setattr(external, "libcuda", lambda: SimpleNamespace(cuStreamWaitEvent=wait))
-    external._function.cache_clear()
+    monkeypatch.setattr(moments, "libcuda", lambda: SimpleNamespace(cuStreamWaitEvent=wait))
+    moments._function.cache_clear()
     yield told
-    external._function.cache_clear()
+    moments._function.cache_clear()
 
 
 def test_copies_go_to_a_stream_of_their_own(cupy):

@@ -20,7 +20,7 @@ from staticgraph.compiler.gpu.step import every_instruction
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.lower.program import Launch
-from staticgraph.runtime.gpu.cuda import source
+from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.simulator.build import Unit
 from tests.codegen.native import stored
 from tests.gpu.running import SCHEDULES, compiled, run
@@ -116,10 +116,10 @@ def test_no_barrier_can_be_left_out(cases: list[Case]):
 
 
 def test_no_barrier_of_the_prelude_can_be_left_out(cases: list[Case], monkeypatch: pytest.MonkeyPatch):
-    whole = source.PRELUDE
+    whole = nvrtc.PRELUDE
     places = [m.span() for m in _BARRIER.finditer(whole)]
     assert places
     for start, end in places:
-        monkeypatch.setattr(source, "PRELUDE", whole[:start] + whole[end:])
+        monkeypatch.setattr(nvrtc, "PRELUDE", whole[:start] + whole[end:])
         unit = compiled(case.work for case in cases)
         assert any(case.is_caught(unit) for case in cases), whole[start - 200 : end]

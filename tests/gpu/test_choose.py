@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import staticgraph as sg
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.stmt import Kernel
 from tests.gpu.loops import check as check_loops

@@ -22,11 +22,11 @@ from staticgraph.compiler.graph.size_contexts import naming
 from staticgraph.compiler.graph.sizes import at_least, symbol
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Precision, Product
 from staticgraph.runtime.gpu.cuda import cupy_driver
-from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
+from staticgraph.runtime.gpu.cuda import nvrtc as in_groups
 from staticgraph.runtime.gpu.cuda.cupy_driver import CupyDriver
 from staticgraph.runtime.gpu.cuda.driver import Card, Direction
 from staticgraph.runtime.gpu.graphs import edges
-from staticgraph.runtime.gpu.graphs.overlap import Overlap
+from staticgraph.runtime.gpu.graphs.order import Overlap
 from tests.gpu.fake_cublas import FakeCublas, FakeCublasLt
 from tests.gpu.fake_cupy import (
     FREE,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.gpu import copying
+from staticgraph.runtime.gpu import staging
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.simulator.queue import SimulatedGraph
 from staticgraph.runtime.gpu.staging import HUGE, LARGE
@@ -58,7 +58,7 @@ def test_what_is_fed_may_be_changed_when_a_run_returns(sums, one_driver, pinned)
 def test_pinned_arrays_are_read_where_they_lie(sums, one_driver, monkeypatch):
     session, x, y, total, add = sums
     with monkeypatch.context() as patch:
-        patch.setattr(copying, "pieces", lambda *arrays: pytest.fail("the host copied a pinned array"))
+        patch.setattr(staging, "pieces", lambda *arrays: pytest.fail("the host copied a pinned array"))
         for values in draws(2, *x.shape):
             session.run(add.op, {x: session.pinned(values), y: 1})
     np.testing.assert_allclose(session.run(total), draws(2, *x.shape).sum(0), rtol=1e-5, atol=1e-5)
@@ -149,11 +149,11 @@ def test_times_of_feeds_are_those_of_large_ones_too(sums, one_driver):
     np.testing.assert_allclose(session.run(total), meant, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("size", [1, copying.PIECE, copying.PIECE + 1, 5 * copying.PIECE // 2])
+@pytest.mark.parametrize("size", [1, staging.PIECE, staging.PIECE + 1, 5 * staging.PIECE // 2])
 def test_copies_tell_each_piece_when_it_is_there(size):
     source = np.random.default_rng(size).integers(0, 256, size, np.uint8)
     target, end = np.zeros_like(source), 0
-    for start, stop in copying.pieces(target, source):
+    for start, stop in staging.pieces(target, source):
         assert start == end
         np.testing.assert_array_equal(target[start:stop], source[start:stop])
         end = stop
@@ -167,5 +167,5 @@ def test_copies_tell_each_piece_when_it_is_there(size):
 def test_copies_of_any_layout(step, order, dtype):
     source = np.asarray(draws(5, 700, 2000)[0], dtype, order=order)[::step]
     target = np.zeros(source.shape, np.float32)
-    copying.copy(target, source)
+    staging.copy(target, source)
     np.testing.assert_array_equal(target, source.astype(np.float32))

@@ -8,7 +8,7 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, Parameter, call
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.runtime.gpu.cuda import nvrtc
-from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
+from staticgraph.runtime.gpu.cuda import nvrtc as in_groups
 from staticgraph.runtime.switches import current
 
 

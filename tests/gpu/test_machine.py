@@ -11,8 +11,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.gpu.compile import compile_gpu
-from staticgraph.compiler.kernel.schedule_gpu.limits import SHARED_BYTES
-from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
+from staticgraph.compiler.kernel.schedule_gpu.target import SHARED_BYTES, GpuTarget
 from staticgraph.compiler.machine import H200, gpu_of
 from staticgraph.runtime.gpu.device import Device, Image
 from staticgraph.runtime.gpu.simulator.driver import Simulator

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from staticgraph.compiler.graph.errors import FailedPreconditionError, OpError
+from staticgraph.runtime.gpu.cuda import moments
 from staticgraph.runtime.gpu.cuda.cupy_driver import CupyDriver
-from staticgraph.runtime.gpu.graphs import external
-from staticgraph.runtime.gpu.graphs.marks import Mark
+from staticgraph.runtime.gpu.cuda.moments import Mark
 from tests.gpu.fake_cupy import FakeCupy
 
 
@@ -45,10 +45,10 @@ def system(monkeypatch):
         calls.append(arguments)
         return told.status
 
-    monkeypatch.setattr(external, "libcuda", lambda: SimpleNamespace(cuEventRecordWithFlags=record))
-    external._function.cache_clear()
+    monkeypatch.setattr(moments, "libcuda", lambda: SimpleNamespace(cuEventRecordWithFlags=record))
+    moments._function.cache_clear()
     yield told
-    external._function.cache_clear()
+    moments._function.cache_clear()
 
 
 def test_a_mark_outside_of_a_capture_is_an_event(system):
@@ -70,8 +70,8 @@ def test_what_cuda_refuses_is_an_error_of_ours(system, monkeypatch):
     system.status = 1
     with pytest.raises(OpError, match=r"to take the time in a step: .*cuEventRecordWithFlags: 1"):
         Mark(card(capturing=True))
-    external._function.cache_clear()
-    monkeypatch.setattr(external, "libcuda", lambda: None)
+    moments._function.cache_clear()
+    monkeypatch.setattr(moments, "libcuda", lambda: None)
     with pytest.raises(FailedPreconditionError, match="no libcuda"):
         Mark(card(capturing=True))
 

@@ -7,9 +7,8 @@ from itertools import pairwise
 import pytest
 
 from staticgraph.runtime.gpu.graphs import order
-from staticgraph.runtime.gpu.graphs.order import Order, Span, depth
-from staticgraph.runtime.gpu.graphs.overlap import Ring
-from staticgraph.runtime.gpu.simulator import topological
+from staticgraph.runtime.gpu.graphs.order import Order, Ring, Span, depth
+from staticgraph.runtime.gpu.simulator import queue
 
 Access = tuple[Sequence[Span], Sequence[Span]]  # what a piece of work reads, and what it writes
 
@@ -137,15 +136,15 @@ def test_memory_is_handed_out_in_turn():
 def test_every_order_keeps_what_waits_behind_what_it_waits_for(schedule):
     for seed in range(10):
         found = waits(drawn(seed))
-        orders = [topological.order(found, schedule, replay) for replay in range(2)]
+        orders = [queue.order(found, schedule, replay) for replay in range(2)]
         for each in orders:
             assert sorted(each) == list(range(len(found)))
             place = {node: n for n, node in enumerate(each)}
             assert all(place[m] < place[n] for n in place for m in found[n])
-        assert orders == [topological.order(found, schedule, replay) for replay in range(2)]
+        assert orders == [queue.order(found, schedule, replay) for replay in range(2)]
 
 
 def test_random_orders_differ_from_replay_to_replay():
     found: list[list[int]] = [[] for _ in range(10)]
-    assert topological.order(found, 2, 0) != topological.order(found, 2, 1) != topological.order(found, 4, 1)
-    assert topological.order(found, 1) == topological.order(found, 3) == list(range(10))[::-1]
+    assert queue.order(found, 2, 0) != queue.order(found, 2, 1) != queue.order(found, 4, 1)
+    assert queue.order(found, 1) == queue.order(found, 3) == list(range(10))[::-1]

@@ -13,8 +13,7 @@ from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.graphs import recorder
 from staticgraph.runtime.gpu.graphs.merging import apart
-from staticgraph.runtime.gpu.graphs.order import depth
-from staticgraph.runtime.gpu.graphs.overlap import Overlap
+from staticgraph.runtime.gpu.graphs.order import Overlap, depth
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.simulator.queue import CaptureError, SimulatedGraph
 from tests.gpu.sessions import draws, on, played

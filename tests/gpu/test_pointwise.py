@@ -7,7 +7,7 @@ from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.graph.dtypes import DTYPES, bool_, float32, float64, int64, uint64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, walk
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.ops.random_numbers import philox

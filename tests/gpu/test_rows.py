@@ -26,7 +26,7 @@ from staticgraph.compiler.graph.dtypes import (
 )
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Local, Reduce
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Store, Update
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.runtime.gpu.simulator.driver import Simulator

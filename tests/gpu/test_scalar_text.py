@@ -10,7 +10,7 @@ from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.codegen.cuda.scalar import apply, has_text
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, bool_, float16, float32, float64, int32
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Store

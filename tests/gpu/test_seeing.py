@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.gpu.limits import measured
+from staticgraph.runtime.gpu.meter import measured
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.profiling.step_times import OTHER
 from tests.gpu.sessions import check_alike, on

@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.dtypes import (
     uint8,
 )
 from staticgraph.compiler.kernel.expr import Index, Load
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.elements import transpose as tiles
 from staticgraph.compiler.kernel.stmt import Store
 from tests.gpu.loops import check, emitted, floats, kinds, loops, text

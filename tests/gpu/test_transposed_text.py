@@ -9,7 +9,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, float16, float32, float64, int32, uint8
 from staticgraph.compiler.kernel.expr import Index, Load
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.elements import transpose as tiles
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.gpu.cuda import nvrtc

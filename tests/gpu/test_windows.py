@@ -10,7 +10,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.kernel.expr import Load, Scalar, substitute
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import DTYPES, Convolution, Made
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.schedule_gpu.products.windows import PackedWindow, Windowed, windowed

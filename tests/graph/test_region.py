@@ -6,9 +6,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.regions import regions_of, whole, with_inner
 from staticgraph.compiler.graph.graph import get_default_graph
-from staticgraph.compiler.graph.tensor import Region, may_use
+from staticgraph.compiler.graph.tensor import Region, may_use, regions_of, whole, with_inner
 
 
 def test_regions_use_what_is_around_them():

@@ -10,7 +10,7 @@ import pytest
 
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf
-from staticgraph.runtime.interpreter.backend import InterpreterBackend
+from staticgraph.runtime.interpreter import InterpreterBackend
 from tests.graph_def import models, structures
 from tests.graph_def.slopes import SLOPES
 

@@ -68,6 +68,19 @@ def test_every_place(tmp_path):
     assert refused > 10
 
 
+def test_the_file_is_named(tmp_path):
+    """Also if an argument of a layer in it is wrong, and a layer says so."""
+    path = tmp_path / "model"
+    with sg.Graph().as_default():
+        body, parts, described = saved(path)
+    described["config"]["layers"][1]["config"]["units"] = -1
+    members = {n: [p] for n, p in (parts | {"model.json": json.dumps(described).encode()}).items()}
+    _seal(path, "keras model", body, members)
+    with sg.Graph().as_default(), pytest.raises(ValueError, match="units is -1") as caught:
+        keras.models.load_model(path)
+    assert str(path) in str(caught.value) and "another copy" in str(caught.value)
+
+
 def test_an_architecture_that_is_none():
     for text in ('{"class_name": "Dense", "config": 3}', '{"class_name": "Model"}', "[]", "{", "[" * 100_000):
         with pytest.raises((ValueError, TypeError)) as caught:

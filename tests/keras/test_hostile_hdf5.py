@@ -120,3 +120,24 @@ def test_an_array_that_many_names_have(tmp_path):
         layer.attrs["weight_names"] = [f"{number}".encode() for number in range(80)]
     with pytest.raises(InvalidFileError, match="more than such a file holds"):
         model.load_weights(tmp_path / "net.h5")
+
+
+def test_what_is_no_hdf5_file(tmp_path):
+    path = tmp_path / "net.h5"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    with pytest.raises(InvalidFileError, match="Unable to synchronously open file"):
+        tf.keras.models.load_model(path)
+
+
+@pytest.mark.takes_long
+def test_a_length_with_which_the_library_goes_on_forever(tmp_path):
+    """Such a loop of HDF5's library hears no signal: no exception, and no Ctrl-C, ends it."""
+    model = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(2,), name="layer_a")])
+    path = tmp_path / "net.h5"
+    model.save(path)
+    seven, long = (size.to_bytes(8, "little") + b"layer_a" for size in (7, 0x407))
+    data = path.read_bytes()
+    assert seven in data
+    path.write_bytes(data.replace(seven, long))
+    with pytest.raises(InvalidFileError, match="does not come to an end"):
+        tf.keras.models.load_model(path)

@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32, in
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.lower_reductions import place
+from staticgraph.compiler.kernel.lower_expressions import place
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, Store
 
 Arrays = dict[str, np.ndarray]

@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.sizes import evaluate
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.lower_reductions import Nest, place
+from staticgraph.compiler.kernel.lower_expressions import Nest, place
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
 from tests.kernel.cases import Arrays

@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.dtypes import DType, bool_, float32, float64, in
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load, Reduce
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from tests.kernel.cases import Arrays, array, loads, result
 from tests.kernel.open_case import OpenCase

@@ -8,7 +8,7 @@ from staticgraph.compiler.graph.dtypes import float32, float64, int32
 from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
-from staticgraph.compiler.kernel.lower_reductions import place
+from staticgraph.compiler.kernel.lower_expressions import place
 from staticgraph.compiler.kernel.schedule_cpu.accumulators import split_accumulators
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.stmt import Kernel, Loop, Store, Update, statements

@@ -7,7 +7,7 @@ from staticgraph.compiler.graph.dtypes import float32, float64, int8
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.lower_reductions import place
+from staticgraph.compiler.kernel.lower_expressions import place
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
 from staticgraph.compiler.kernel.stmt import Kernel, LoopKind, Store, statements

@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32,
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Lookup, Scalar, walk
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.lower_functions import approximate, approximation_of
+from staticgraph.compiler.kernel.lower_expressions import approximate, approximation_of
 from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from staticgraph.runtime.cpu import jit as cpu_jit

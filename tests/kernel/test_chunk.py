@@ -15,9 +15,9 @@ from staticgraph.compiler.kernel import cost as kernel_cost
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load, Reduce
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.lower_reductions import place
+from staticgraph.compiler.kernel.lower_expressions import place
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.kernel.schedule_cpu import share_out as chunk
+from staticgraph.compiler.kernel.schedule_cpu import parallelize as chunk
 from staticgraph.compiler.kernel.schedule_cpu.schedule import chunked, schedule
 from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Loop, LoopKind, Stmt, Store
 from staticgraph.compiler.machine import CPU

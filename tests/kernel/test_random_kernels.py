@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.dtypes import DType, bool_, float64, int32, int6
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, free_indices
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.lower_reductions import place
+from staticgraph.compiler.kernel.lower_expressions import place
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.stmt import Buffer, Store

@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.dtypes import (
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Local, Scalar, walk
 from staticgraph.compiler.kernel.interpret import apply
-from staticgraph.compiler.kernel.lower_functions import approximate
+from staticgraph.compiler.kernel.lower_expressions import approximate
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import PARTS
 from staticgraph.compiler.kernel.scalar import read

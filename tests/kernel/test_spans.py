@@ -149,7 +149,7 @@ def test_the_phases_of_a_loop_are_written_once_and_done_in_order(rng, monkeypatc
     n = 48
     kernel = schedule(substitution(n), cpu_jit.host().vector_bytes)
     eager = replace(CPU, shared_ns=10.0, chunk_ns=10.0, short_chunk_ns=10.0)
-    monkeypatch.setattr("staticgraph.compiler.kernel.schedule_cpu.share_out.CPU", eager)
+    monkeypatch.setattr("staticgraph.compiler.kernel.schedule_cpu.parallelize.CPU", eager)
     monkeypatch.setattr("staticgraph.compiler.kernel.cost.CPU", eager)
     matrix = rng.uniform(-0.1, 0.1, (n, n)).astype("f4")
     split = chunked(kernel, 32)

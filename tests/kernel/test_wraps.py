@@ -8,7 +8,7 @@ from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.graph.sizes import at_least, positive, symbol
 from staticgraph.compiler.kernel.expr import Const, Extent, Index, Load, Scalar, walk
 from staticgraph.compiler.kernel.indices.extremes import is_within
-from staticgraph.compiler.kernel.lower_reductions import place
+from staticgraph.compiler.kernel.lower_expressions import place
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.stmt import Loop, LoopKind, Store, expressions, statements
 from tests.kernel.cases import array, result

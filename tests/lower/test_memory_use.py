@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.lower.memory_use import size_text
+from staticgraph.compiler.lower.buffer_assignment import size_text
 
 
 def step(sess: sg.Session):

@@ -13,7 +13,7 @@ from staticgraph.compiler.codegen.gemm.share_text import emit_together
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.sizes import bounds, is_open, symbol
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.kernel_codes import structure_of
 from staticgraph.compiler.lower.closed import closed_work

@@ -3,8 +3,7 @@
 import pytest
 
 import staticgraph as sg
-from staticgraph.draw.page.placing import place
-from staticgraph.draw.page.sheets import FEW, MOST, PORTS, WIDE, opened, sheets_of
+from staticgraph.draw.page.sheets import FEW, MOST, PORTS, WIDE, opened, place, sheets_of
 from tests.viz.graphs import chain, drawn, layer, tangle, training
 
 

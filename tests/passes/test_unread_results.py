@@ -12,8 +12,7 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.checks.verify import verify
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.compiler.passes.expand import _SAVES, expand
-from staticgraph.compiler.passes.unread_results import VECTORS
+from staticgraph.compiler.passes.expand import _SAVES, VECTORS, expand
 
 
 def ascending(x):

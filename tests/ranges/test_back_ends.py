@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
 from staticgraph.runtime.gpu.simulator import build as standin
 from staticgraph.runtime.gpu.simulator.driver import Simulator
-from staticgraph.runtime.interpreter.backend import InterpreterBackend
+from staticgraph.runtime.interpreter import InterpreterBackend
 from tests.ahead.native import Native, built, needs_compiler
 from tests.gpu.sessions import on
 from tests.ops.harness import Build, Use, dtype_choices, uses

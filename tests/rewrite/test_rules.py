@@ -22,16 +22,22 @@ from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import Role, recording
 from staticgraph.compiler.passes.simplify import TABLES, every_rule
-from staticgraph.compiler.rewrite.pattern import (
+from staticgraph.compiler.rewrite import (
+    IMPROVES,
+    MATH,
+    NONFINITE,
+    ROUNDING,
     Attribute,
     Number,
     Pattern,
     PatternVariable,
+    Rule,
+    RuleSet,
     Use,
     build,
+    rewrite,
     variables_of,
 )
-from staticgraph.compiler.rewrite.rule import IMPROVES, MATH, NONFINITE, ROUNDING, Rule, RuleSet, rewrite
 from staticgraph.compiler.rules import algebra, broadcasts, exponentials, logic, movement, stability
 
 RULE_SETS = {

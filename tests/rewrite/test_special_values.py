@@ -20,8 +20,7 @@ from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.passes.simplify import every_rule
-from staticgraph.compiler.rewrite.pattern import Number, build, variables_of
-from staticgraph.compiler.rewrite.rule import IMPROVES, Rule
+from staticgraph.compiler.rewrite import IMPROVES, Number, Rule, build, variables_of
 from tests.rewrite.test_rules import allows, attributes_of
 
 RULES = [rule for rule in every_rule() if not attributes_of(rule.left) and "p" not in variables_of(rule.left)]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter
+from staticgraph.runtime.cpu import compile_threads as compile_ahead
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.llvm import compile_threads as compile_ahead
 from staticgraph.runtime.disk import object_cache, write_behind
 from staticgraph.runtime.switches import cache_folder
 

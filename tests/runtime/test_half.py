@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.runtime.cpu import half
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.llvm import half
 
 TYPES = {np.float16: "half", np.float32: "float", np.float64: "double"}
 

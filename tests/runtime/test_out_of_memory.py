@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.lower.memory_use import size_text
+from staticgraph.compiler.lower.buffer_assignment import size_text
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOM = 1 << 30  # bytes that the process may still take

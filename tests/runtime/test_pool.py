@@ -18,7 +18,7 @@ import staticgraph as sg
 from staticgraph.compiler import kernel_codes
 from staticgraph.compiler.codegen.native import pool as llvm_pool
 from staticgraph.compiler.kernel import cost as kernel_cost
-from staticgraph.compiler.kernel.schedule_cpu import share_out as chunk
+from staticgraph.compiler.kernel.schedule_cpu import parallelize as chunk
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu import jit as cpu_jit

@@ -34,6 +34,20 @@ def test_a_second_program_names_the_guard():
     assert "open sizes n1: axis 0 of y with guards n1 != 1" in str(second)
 
 
+def test_guards_are_about_whole_sizes_and_the_strongest_alone_is_told():
+    x = sg.placeholder(sg.float32, [None], name="x")
+    total = sum(sg.reduce_sum(sg.slice(x, [0], [n])) for n in (2, 6, 4))
+    window = sg.reshape(x[: sg.shape(x)[0] // 4 * 4], [-1, 4])
+    with sg.Session(device="cpu") as session:
+        session.run([total, window], {x: np.ones(9, np.float32)})
+        session.run([total, window], {x: np.ones(7, np.float32)})
+        (made,) = session.compiles
+        assert made.symbols == "n0: axis 0 of x" and made.guards == ("n0 >= 6",)
+        session.no_compile = True
+        with pytest.raises(NoCompileError, match=r"the guard n0 >= 6 \(n0: axis 0 of x\) fails\n"):
+            session.run([total, window], {x: np.ones(5, np.float32)})
+
+
 def test_an_error_of_another_run_is_no_reason():
     x = sg.placeholder(sg.float32, [None, 2], name="x")
     part = sg.slice(x, [0, 0], [3, 2])

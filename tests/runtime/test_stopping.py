@@ -16,8 +16,8 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.llvm import step_function as llvm_stop
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.lower import in_place
+from staticgraph.runtime.cpu import compile_threads
 from staticgraph.runtime.cpu.backend import CpuBackend
-from staticgraph.runtime.cpu.llvm import compile_threads
 
 pytestmark = pytest.mark.takes_long
 

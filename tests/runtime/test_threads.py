@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.native.pool_layout import READY
+from staticgraph.compiler.codegen.native.layouts import READY
 from staticgraph.runtime.cpu.pool import POOL
 from tests.sessions import initialized
 

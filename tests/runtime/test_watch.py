@@ -12,7 +12,7 @@ import pytest
 
 from staticgraph.compiler.codegen.abi import BufferRef, HostCallSegment, InnerStep, LoopSegment
 from staticgraph.compiler.codegen.llvm.step import step
-from staticgraph.compiler.codegen.native.watch_layout import WatchState as Word
+from staticgraph.compiler.codegen.native.layouts import WatchState as Word
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.executable import plain
 from staticgraph.runtime.cpu.watch import Watch

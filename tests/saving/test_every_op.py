@@ -22,7 +22,7 @@ from staticgraph.compiler.graph.errors import InvalidFileError, SaveError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
 from staticgraph.runtime.files.graph_json import refusal
-from staticgraph.runtime.interpreter.backend import InterpreterBackend
+from staticgraph.runtime.interpreter import InterpreterBackend
 from staticgraph.runtime.session import Session
 from staticgraph.saved.saving import save
 from tests.ops.harness import TESTED, dtype_choices, uses

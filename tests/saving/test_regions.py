@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileError, SaveError
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.tensor import regions_of
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.loaded import load
 from staticgraph.saved.saving import save

@@ -18,8 +18,7 @@ from staticgraph.compiler.graph.dtypes import float32, int32
 from staticgraph.compiler.kernel.stmt import Loop, Store
 from staticgraph.compiler.lower import lower as lowering
 from staticgraph.compiler.passes import simplify
-from staticgraph.compiler.rewrite.pattern import variables
-from staticgraph.compiler.rewrite.rule import RuleSet, rule
+from staticgraph.compiler.rewrite import RuleSet, rule, variables
 from staticgraph.runtime.debug.bisect import Bisection, backend_of, bisect, calls_of, how
 from staticgraph.runtime.debug.bisect_text import as_dict, dump, text
 from staticgraph.runtime.debug.compare import ROUNDING, Tolerance, differing

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.llvm import clock as llvm_clock
+from staticgraph.compiler.codegen.llvm import step_function as llvm_clock
 from staticgraph.compiler.codegen.llvm.clock import clock_code, clock_of
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.fast_path import inline_cache as chain
-from staticgraph.runtime.cpu.llvm.objects import ObjectWriter, initialize_all
 from staticgraph.runtime.cpu.measurements import ticks
 from staticgraph.runtime.cpu.measurements.ticks import Moment, Scale
-from staticgraph.runtime.profiling.limits import Limits
+from staticgraph.runtime.cpu.objects import ObjectWriter, initialize_all
 from staticgraph.runtime.profiling.roofline import roofline
 from staticgraph.runtime.profiling.step_times import OTHER
+from staticgraph.runtime.profiling.times import Limits
 from staticgraph.tf1.drop_in.finder import standing_in
 from staticgraph.tf1.timeline import Timeline
 
@@ -348,7 +348,7 @@ def test_what_limits_a_kernel(sess):
 
 def test_measured_limits():
     from staticgraph.runtime.cpu.measurements.limits import limits
-    from staticgraph.runtime.profiling.limits import LEVELS
+    from staticgraph.runtime.profiling.times import LEVELS
 
     found = limits()
     assert found is limits()

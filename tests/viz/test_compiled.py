@@ -8,7 +8,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.stages import NAMES
 from staticgraph.draw.draw import STAGES
-from staticgraph.draw.stage import drawn_stage
+from staticgraph.draw.sample import drawn_stage
 from staticgraph.runtime.fetches import Fetches
 from tests.viz.graphs import layer, training
 

@@ -8,10 +8,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from staticgraph.draw.layout import distances as numbers
 from staticgraph.draw.layout import lay_out
-from staticgraph.draw.layout.distances import nearest
+from staticgraph.draw.layout import ranks as numbers
 from staticgraph.draw.layout.model import Arc, Node, Place, Plan
+from staticgraph.draw.layout.ranks import nearest
 from tests.viz.graphs import outputs_of
 
 

@@ -9,7 +9,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.draw.model import Drawing, Flow
 from staticgraph.draw.outline.training import outlined_step
-from staticgraph.draw.stage import drawn_stage
+from staticgraph.draw.sample import drawn_stage
 from staticgraph.runtime.fetches import Fetches
 
 STAGES = ["optimized", "fused"]

@@ -9,10 +9,21 @@ import pytest
 import staticgraph as sg
 from staticgraph.draw.layout.model import Place, Route
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Region, Role, Work
-from staticgraph.draw.palette import ACCENT, FLOWS, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
+from staticgraph.draw.palette import (
+    ACCENT,
+    FLOWS,
+    GROUND,
+    INK,
+    NESTED_SCOPE,
+    QUIET,
+    ROLES,
+    WORKS,
+    contrast,
+    dark_fill,
+    dark_line,
+)
 from staticgraph.draw.picture import Picture
-from staticgraph.draw.vector.colours import GROUND, contrast, dark_fill, dark_line
-from staticgraph.draw.vector.sizes import heights, size_of, title_place
+from staticgraph.draw.vector import heights, size_of, title_place
 from staticgraph.draw.wording import text_width
 from tests.viz.graphs import layer, training
 

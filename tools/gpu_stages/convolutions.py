@@ -17,7 +17,7 @@ from gpu_stages.sampled import sampled
 from gpu_stages.setting import Setting
 from staticgraph.compiler.gpu.step import GpuCompiled
 from staticgraph.compiler.kernel.stmt import padded
-from staticgraph.compiler.lower.memory_use import bytes_of
+from staticgraph.compiler.lower.buffer_assignment import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS
 from staticgraph.runtime.gpu.cuda import cudnn
 from staticgraph.runtime.gpu.cuda.driver import Direction

@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
-from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
+from staticgraph.runtime.gpu.cuda import nvrtc as in_groups
 from staticgraph.runtime.state.memory import to_storage
 
 _DRAWN = 1_000_003  # numbers that are drawn: a prime, so that rows of an array are not alike

@@ -12,7 +12,7 @@ from gpu_stages.setting import Setting, seconds_per_call
 from gpu_stages.sizes import STEPS
 from gpu_stages.training import ours
 from staticgraph.runtime.gpu.cuda.driver import Driver, DriverGraph
-from staticgraph.runtime.gpu.graphs.overlap import Overlap
+from staticgraph.runtime.gpu.graphs.order import Overlap
 
 NODES = (1, 10, 50, 100, 200, 400)
 CHAINS = 8

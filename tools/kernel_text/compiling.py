@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from kernel_text.collector import Found
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
-from staticgraph.compiler.kernel.schedule_gpu.limits import (
+from staticgraph.compiler.kernel.schedule_gpu.target import (
     ARGUMENT_BYTES,
     MOST_BLOCKS,
     REGISTERS,
@@ -19,8 +19,7 @@ from staticgraph.compiler.kernel.schedule_gpu.limits import (
 )
 from staticgraph.compiler.machine import gpu_of
 from staticgraph.runtime.gpu.cuda import nvrtc
-from staticgraph.runtime.gpu.cuda.nvrtc import CompileError, Usage
-from staticgraph.runtime.gpu.cuda.parallel_compile import groups
+from staticgraph.runtime.gpu.cuda.nvrtc import CompileError, Usage, groups
 
 _WARNING = re.compile(r"(?:(\w+)\(\d+\): )?(?:ptxas )?warning\s*(#\S+)?: ?(.*)", re.IGNORECASE)
 _UNUSED = "177"  # a variable that is declared and not used, as generated text may have

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from staticgraph.compiler.passes.simplify import every_rule
-from staticgraph.compiler.rewrite.rule import IMPROVES
+from staticgraph.compiler.rewrite import IMPROVES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "accuracy.md"
 BEGIN, END = (

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from staticgraph.compiler.capture.regions import acting, around
 from staticgraph.compiler.capture.rules.operations import flag, static_value
 from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
 from staticgraph.compiler.capture.step import Needs, Stop
@@ -17,7 +16,7 @@ from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close
 from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, acting, around
 from staticgraph.compiler.ops.control.control_flow import taken
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from staticgraph.compiler.capture.regions import around, with_inner
 from staticgraph.compiler.capture.rules.region_walk import perform_region
 from staticgraph.compiler.capture.step import Stop, lacking_operations
 from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
@@ -12,7 +11,7 @@ from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.function import Function, Value, substitute
 from staticgraph.compiler.graph.lambda_lift import close, depends_on
 from staticgraph.compiler.graph.opdef import OPS, Effect
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, around, with_inner
 from staticgraph.compiler.passes.prove_requirements import proven
 from staticgraph.compiler.support.dataclass import dataclass
 

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.capture.prune import gradient_parts, is_of_one_operation
-from staticgraph.compiler.capture.regions import around, is_loop
 from staticgraph.compiler.capture.step import NeedsFeeds, NeedsStage, Stop
 from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
 from staticgraph.compiler.graph.errors import GradientError, layout
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, around, is_loop
 from staticgraph.compiler.ops.structural import variable_of
 
 if TYPE_CHECKING:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.capture.segments import crosses, inputs_read, is_padded
 from staticgraph.compiler.capture.step import NeedsHost
 from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk, no_inputs
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.interpret import perform
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.graph.tensor import Operation, regions_of
 
 
 def capture_host(walk: Walk, op: Operation) -> Made:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.regions import acting, around, is_rounds, regions_of
 from staticgraph.compiler.capture.rules.host import left_to_python
 from staticgraph.compiler.capture.rules.operations import known_trip_count
 from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
@@ -24,7 +23,7 @@ from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close, depends_on
 from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.shapes import compatible
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, acting, around, is_rounds, regions_of
 from staticgraph.compiler.passes.trip_count import most_rounds
 
 UNROLLED = 4096  # iterations

@@ -54,7 +54,7 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
 
 def _counted(walk: Walk, op: Operation, given: Value) -> AnySize | Needs:
     """Return the size that the last input of an operation decides, as far as that is known."""
-    from staticgraph.compiler.capture.counted import count_of  # few graphs need it
+    from staticgraph.compiler.capture.segments import count_of  # few graphs need it
 
     tensor = count_of(op)
     count = walk.feeds.params.get(tensor)

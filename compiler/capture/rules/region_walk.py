@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from staticgraph.compiler.capture.prune import only_entered
-from staticgraph.compiler.capture.regions import around, is_branch
-from staticgraph.compiler.capture.rules.random_states import counter
+from staticgraph.compiler.capture.rules.states import counter
 from staticgraph.compiler.capture.step import Needs, Stop
 from staticgraph.compiler.capture.walk import Walk
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, around, is_branch
 from staticgraph.compiler.ops.structural import changed_variables, variable_of
 
 

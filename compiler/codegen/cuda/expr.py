@@ -29,7 +29,7 @@ from staticgraph.compiler.kernel.expr import (
 )
 from staticgraph.compiler.kernel.indices.affine import Affine, bounds
 from staticgraph.compiler.kernel.indices.index import offset
-from staticgraph.compiler.kernel.lower_functions import approximate
+from staticgraph.compiler.kernel.lower_expressions import approximate
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.stmt import Buffer, Store

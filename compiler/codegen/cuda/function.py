@@ -14,9 +14,9 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.size_contexts import current_names
 from staticgraph.compiler.graph.sizes import AnySize, evaluate, is_open
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, Grid
-from staticgraph.compiler.kernel.schedule_gpu.limits import SHARED_BYTES, VECTOR_BYTES
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
+from staticgraph.compiler.kernel.schedule_gpu.target import SHARED_BYTES, VECTOR_BYTES
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass
 

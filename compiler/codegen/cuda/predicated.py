@@ -22,7 +22,7 @@ from functools import lru_cache
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, Parameter, call
 from staticgraph.compiler.graph.dtypes import int32, int64, uint8
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS, WARP
 
 # State of a loop, in numbers of 8 bytes: iterations, the present one too; 1 after the end; addresses of rows.
 DONE, ENDED, ROWS = range(3)

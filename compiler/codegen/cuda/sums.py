@@ -13,9 +13,9 @@ from staticgraph.compiler.codegen.cuda.scalar import constant
 from staticgraph.compiler.codegen.cuda.vectors import write_columns
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.expr import Index, Local, identity
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.strides import counting
 from staticgraph.compiler.kernel.schedule_gpu.sums import SumSchedule
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS, WARP
 
 _WARPS = THREADS // WARP
 

@@ -8,7 +8,7 @@ The grid has as many chunks as the time of the contraction is worth, cut so that
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.packed_operands import PANELS
@@ -16,13 +16,14 @@ from staticgraph.compiler.codegen.gemm.tiles import PanelRun, Tiling
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.graph.sizes import MANY, NOMINAL, AnySize, Size, estimate, same
 from staticgraph.compiler.kernel.contraction import Contraction, count
+from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
-_EVEN = 16  # chunks that share out evenly among a few threads
+EVEN = 16  # chunks that share out evenly among a few threads
 _ODD = 8  # one more part for so many, to have an even number
-_MOST = 128  # to ask for; up to twice as many may come out
+MOST = 128  # to ask for; up to twice as many may come out
 
 
 def chunks_wanted(nanoseconds: float) -> int:
@@ -34,7 +35,7 @@ def chunks_wanted(nanoseconds: float) -> int:
     short, long = CPU.product_chunk_ns
     if nanoseconds < 2 * short:
         return 1
-    return min(_MOST, max(int(nanoseconds / long), min(_EVEN, int(nanoseconds / short))))
+    return min(MOST, max(int(nanoseconds / long), min(EVEN, int(nanoseconds / short))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class ChunkPart:
 class OpenPart:
     """As many numbers as there are when the kernel runs, in so many parts. Parts may be empty."""
 
-    parts: int
+    parts: AnySize
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,27 +148,31 @@ class Grid:
     dimensions: tuple[ChunkPart | OpenPart, ...]
 
     @property
-    def chunks(self) -> int:
+    def chunks(self) -> AnySize:
         """Their number."""
         return math.prod(d.parts for d in self.dimensions)
+
+    @property
+    def open_parts(self) -> tuple[Size, ...]:
+        """The numbers of parts that only a run knows."""
+        return tuple(d.parts for d in self.dimensions if isinstance(d.parts, Size))
 
     def spans(self, w: GemmWriter, unknown: Sequence[Number] = ()) -> list[IndexRange]:
         """Write code for the range that chunk `%chunk` has in every dimension; return the ranges. The open
         dimensions have as many numbers as `unknown` says.
         """
         spans, rest = [], "%chunk"
-        left, counts = self.chunks, list(unknown)
+        outermost, counts = next((d for d in self.dimensions if not same(d.parts, 1)), None), list(unknown)
         for d in reversed(self.dimensions):
             count = counts.pop() if isinstance(d, OpenPart) else d.count
             if same(d.parts, 1):
                 spans.append(IndexRange(0, count, count))
                 continue
-            left //= d.parts
-            digit = rest if same(left, 1) else w.value(f"urem i64 {rest}, {w.number(d.parts)}")
-            rest = rest if same(left, 1) else w.value(f"udiv i64 {rest}, {w.number(d.parts)}")
+            digit = rest if d is outermost else w.value(f"urem i64 {rest}, {w.number(d.parts)}")
+            rest = rest if d is outermost else w.value(f"udiv i64 {rest}, {w.number(d.parts)}")
             if isinstance(d, OpenPart):
                 border = w.mul(digit, count)
-                first, after = (w.quotient(n, d.parts) for n in (border, w.add(border, count)))
+                first, after = (w.ratio(n, d.parts) for n in (border, w.add(border, count)))
                 spans.append(IndexRange(first, after, count))
                 continue
             start = w.mul(digit, d.size)
@@ -223,13 +228,17 @@ def nanoseconds(c: Contraction, symbol: int = NOMINAL) -> float:
 
 def picoseconds(c: Contraction) -> AnySize:
     """The same in picoseconds, as a polynomial in the open sizes: what takes longer for many rows."""
-    indices = (*((c.rows,) if c.rows else ()), c.lanes, *c.outer, *c.k)
-    products: AnySize = math.prod(i.extent for i in indices)
     moved: AnySize = sum(
         b.size * round(1000 * b.dtype.size / CPU.product_bytes_per_ns) for b in c.buffers.values()
     )
-    multiplied = products * round(1000 * c.dtype.size / (2 * CPU.flops_per_ns))
-    return max(multiplied, moved, key=lambda time: estimate(time, MANY))
+    products = multiplied(c, (*((c.rows,) if c.rows else ()), c.lanes, *c.outer))
+    return max(products, moved, key=lambda time: estimate(time, MANY))
+
+
+def multiplied(c: Contraction, indices: Iterable[Index]) -> AnySize:
+    """The picoseconds of the products of all values of some indices of the results."""
+    products: AnySize = math.prod(i.extent for i in (*indices, *c.k))
+    return products * round(1000 * c.dtype.size / (2 * CPU.flops_per_ns))
 
 
 def open_chunks(c: Contraction) -> int:

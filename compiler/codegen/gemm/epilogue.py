@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Local, Lookup, Scalar, substitute, walk
-from staticgraph.compiler.kernel.lower_functions import approximate
+from staticgraph.compiler.kernel.lower_expressions import approximate
 from staticgraph.compiler.machine import CPU
 
 _WRITTEN_OUT = 160  # operations of a tile

@@ -23,7 +23,7 @@ Indices may have open extents, parameters of the functions:
 
 Each chunk computes its share, which may be empty. Only what does not move along the open index is packed into
 shared memory. Everything is decided for an estimate; if few rows want another way, a kernel has both
-(`by_rows.py`).
+(`open_rows.py`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def emit_design(contraction: Contraction, decided: Design) -> KernelCode:
     """The code of a contraction with this design."""
     phases = _phases(decided.parts)
     if decided.few_rows is not None:
-        from staticgraph.compiler.codegen.gemm.by_rows import by_rows  # for open sizes
+        from staticgraph.compiler.codegen.gemm.open_rows import by_rows  # for open sizes
 
         phases = by_rows(decided.contraction, decided.few_rows, _phases(decided.few), phases)
     if decided.first is not None:
@@ -144,6 +144,7 @@ class _Generator:
             self._accesses[_UNPACKED] = contraction.b
         self._kernels: dict[tuple[int, Inside, PanelRun, tuple[str, ...]], _Symbol] = {}
         self._lengths: dict[Index, Number] = {}  # of open indices
+        self._row_size: Number = 0  # of the tiles of an open number of rows
 
     def function(self) -> tuple[Code, GemmWriter]:
         """The function, and its writer."""
@@ -188,11 +189,16 @@ class _Generator:
             if isinstance(index.extent, Size):
                 self._lengths[index] = index.extent
         tiling, counts = self._plan.tiling, list[Number]()
-        sizes = {c.lanes: tiling.panels[0].size} | ({c.rows: tiling.rows[0].size} if c.rows else {})
-        for index in (*c.outer_of_b, c.lanes, *c.other_outer, *((c.rows,) if c.rows else ())):
+        sizes = {c.lanes: tiling.panels[0].size}
+        for index in (*c.outer_of_b, c.lanes, *c.other_outer):
             if isinstance(index.extent, Size):
                 size = sizes.get(index, 1)
                 counts.append(w.quotient(w.add(index.extent, size - 1), size))
+        if c.rows is not None and isinstance(c.rows.extent, Size):
+            from staticgraph.compiler.codegen.gemm.open_rows import even_size
+
+            self._row_size = even_size(w, c.rows.extent, tiling.rows) if tiling.even else tiling.rows[0].size
+            counts.append(w.ratio(w.add(c.rows.extent, w.add(self._row_size, -1)), self._row_size))
         return counts
 
     def _sliced(self, slices: Slices) -> tuple[Number, Number]:
@@ -307,11 +313,11 @@ class _Generator:
             first += run.count
 
     def _open_row_tiles(self, cursor: Cursor, block: _Block, columns: IndexRange) -> None:
-        """The full tiles of the span, and smaller ones for the rows after all full tiles if it ends there."""
-        w, c, span = self._w, self._c, self._tiles
-        full, *smaller = self._plan.tiling.rows
+        """The tiles of the span, if the number of rows is open."""
+        from staticgraph.compiler.codegen.gemm.open_rows import each_even_tile, each_tile
+
+        w, c, tiling = self._w, self._c, self._plan.tiling
         assert c.rows is not None
-        size = c.rows.extent
 
         def tile(number: Number, row: Number, run: TileRun) -> None:
             here = cursor.moved(w, c.rows, row)
@@ -319,23 +325,10 @@ class _Generator:
                 here = self._packed_a(here, self._plan.a, number, run, block)
             self._panels(here, number, run.size, (), columns, block)
 
-        count = w.quotient(size, full.size)
-        stop = w.minimum(span.stop, count)
-        w.when_less(
-            span.start,
-            stop,
-            lambda: w.each(span.start, stop, 1, lambda n: tile(n, w.mul(n, full.size), full)),
-        )
-
-        def rest() -> None:
-            done = w.mul(count, full.size)
-            left = w.add(size, w.mul(done, -1))
-            for run in smaller:
-                row = w.add(done, w.value(f"and i64 {left}, {-2 * run.size}"))
-                w.when_less(0, w.value(f"and i64 {left}, {run.size}"), partial(tile, count, row, run))
-
-        if smaller:
-            w.when_less(count, span.stop, rest)
+        if tiling.even:
+            each_even_tile(w, self._tiles, c.rows.extent, self._row_size, tiling.rows, tile)
+        else:
+            each_tile(w, self._tiles, c.rows.extent, tiling.rows, tile)
 
     def _packed_a(self, cursor: Cursor, a: Packed, number: Number, run: TileRun, block: _Block) -> Cursor:
         """Return the cursor at the packed tile of a.
@@ -437,6 +430,11 @@ class _Generator:
         start = w.minimum(w.mul(turn, p.share), p.block_depth - p.share)
         return w.mul(start, self._c.b.step(self._c.k[0]))
 
+    def _only_once(self, rows: int) -> bool:
+        """Return True if there is at most one tile of so many rows, among the last of an open number."""
+        tiling = self._plan.tiling
+        return self._c.open_rows and not tiling.even and rows != tiling.rows[0].size
+
     def _kernel(self, rows: int, inside: Inside, panel: PanelRun, operands: tuple[str, ...]) -> _Symbol:
         """The symbol of the micro-kernel for a kind of tile, and its last arguments.
 
@@ -461,7 +459,7 @@ class _Generator:
             packed = p.panel_b if len(operands) == 3 else None
             tile = Tile(
                 self._c.dtype, rows, panel.pieces, p.tile_a, b, p.extents, partial, extra, p.lanes, inside,
-                later, packed, bool(p.turns), self._c.open_rows and rows != p.tiling.rows[0].size,
+                later, packed, bool(p.turns), self._only_once(rows),
             )  # fmt: skip
             finish = self._epilogue.finish(tile)
             symbol, needs, sizes = micro_kernel(tile, finish, self._whole, self._w.sizes)

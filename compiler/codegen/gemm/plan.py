@@ -114,12 +114,22 @@ class GemmPlan:
         return tuple(n * pitch for n in numbers(self.block_indices))
 
 
-def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = NO_CHOICE) -> GemmPlan:
-    """Decide what was not chosen. The first `reserved` bytes of shared memory are taken."""
+def plan(
+    c: Contraction,
+    target: CpuTarget,
+    reserved: int = 0,
+    choice: Choice = NO_CHOICE,
+    crossing: float = 0.0,
+) -> GemmPlan:
+    """Decide what was not chosen. The first `reserved` bytes of shared memory are taken.
+
+    A part `crossing` of the vectors of b cross into another cache line.
+    """
     lanes, size = target.lanes([c.dtype]), c.dtype.size
     along = direction(c, target)
-    tiling = _tiling(c, along, lanes, target.registers, choice)
     blocks, split = _depth(c, along, choice.depth)
+    even = not split and _can_repeat_rows(c)
+    tiling = _tiling(c, along, lanes, target.registers, choice, crossing, even)
     inside = c.k[blocks.level :]
     block_depth = blocks.size * math.prod(map(count, inside[1:]))
 
@@ -143,7 +153,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         b = scratch.packed(c, c.b, c.lanes, tiling.panels, None if shares else inside, block_depth)
         scratch.reserve(b, c.outer_of_b, block or column_size)
     alone = b is not None and not b.shared and all(d.parts == 1 for d in rest)
-    first_packs = alone and c.b.step(c.lanes) == 1 and not c.limits
+    first_packs = alone and c.b.step(c.lanes) == 1 and not (c.limits or tiling.even)
     if pack_a:
         shares = (columns.parts > 1 or rows_share_lines(c)) and not c.limits and not overlaps(c, c.a, c.rows)
         shares = shares and not (c.open_sum or any(map(c.a.step, c.open_outer)))
@@ -267,7 +277,15 @@ def direction(c: Contraction, target: CpuTarget) -> Along:
     return Along.COLUMNS
 
 
-def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Choice) -> Tiling:
+def _can_repeat_rows(c: Contraction) -> bool:
+    """True if there are many short lines of rows, and to compute a row twice does no harm."""
+    targets = {x.buffer for x in c.targets}
+    return bool(c.open_rows and c.outer) and not any(x.buffer in targets for x in c.loads.values())
+
+
+def _tiling(
+    c: Contraction, along: Along, lanes: int, registers: int, choice: Choice, crossing: float, even: bool
+) -> Tiling:
     match along:
         case Along.SUM:
             tiling = dot_tiling(c.row_count, c.column_count, registers)
@@ -280,11 +298,12 @@ def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Ch
         unit = c.row_unit if c.open_rows else None
         return choose_open_columns(c.column_count, c.depth, lanes, registers, c.row_count, unit)
     if c.open_rows:
-        return choose_open(c.column_count, c.depth, lanes, registers, c.row_count, c.row_unit)
+        rows = c.row_count, c.row_unit
+        return choose_open(c.column_count, c.depth, lanes, registers, *rows, crossing=crossing, even=even)
     if (chosen := choice.tiling(c.row_count, c.column_count, lanes)) is not None:
         return chosen
     times = math.prod(map(count, c.outer))
-    return choose(c.row_count, c.column_count, c.depth, lanes, registers, times)
+    return choose(c.row_count, c.column_count, c.depth, lanes, registers, times, crossing)
 
 
 def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlocks, bool]:

@@ -5,7 +5,7 @@ are an outer index of a contraction of its own, whose results lie in shared memo
 what remains is to add those and to compute the epilogue. An open index has fewer slices if it is short.
 
 If the number of rows is open, there is scratch memory for the slices of few of them. Runs with more rows have
-tiles enough: they add up whole sums (`by_rows.py`).
+tiles enough: they add up whole sums (`open_rows.py`).
 """
 
 from __future__ import annotations

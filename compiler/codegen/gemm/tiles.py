@@ -12,14 +12,13 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import cache
 
+from staticgraph.compiler.codegen.gemm.cache_lines import reading_cost
 from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
-# From one multiply-add to the next into the same accumulator, in multiply-adds: processors with 16 registers
-# begin two of them in a cycle, and wait for as many more.
-_FMA_LATENCY = {32: 4, 16: 8}
+_FMA_LATENCY = 8  # from one into an accumulator to the next, in multiply-adds: two of them begin in a cycle
 _ELEMENT_COST = 0.2  # of loading an element of a, in multiply-adds
 _BLEND_COST = 0.25  # of an element into a vector that rows share
 _VECTOR_COST = 0.35  # of loading a vector of b, which lies further away
@@ -101,6 +100,7 @@ class Tiling:
 
     rows: tuple[TileRun, ...]
     panels: tuple[PanelRun, ...]
+    even: bool = False  # of an open number of rows, see `even_rows`
 
     @property
     def panel_count(self) -> int:
@@ -110,7 +110,7 @@ class Tiling:
     @property
     def tile_count(self) -> int:
         """Number of tiles of rows."""
-        return sum([r.count for r in self.rows])
+        return self.rows[0].count if self.even else sum([r.count for r in self.rows])
 
     @property
     def columns(self) -> int:
@@ -157,6 +157,40 @@ def open_rows(largest: int, count: int, unit: int) -> tuple[TileRun, ...]:
     for size in (1 << n for n in reversed(range(least, (largest - 1).bit_length()))):
         runs.append(TileRun(runs[-1].stop, size, 1))
     return tuple(runs)
+
+
+def even_rows(largest: int, count: int) -> tuple[TileRun, ...]:
+    """The tiles of an unknown number of rows, of which a run takes one size only: `even_size` chooses it.
+
+    The last tile ends with the last row, and may do rows of the one before it again. A rest in tiles of few
+    rows takes as long as a full one: so few sums wait for themselves.
+
+    >>> [run.size for run in even_rows(14, 3)], [run.size for run in even_rows(6, 3)]
+    ([14, 12, 10, 8, 7, 6, 4, 2, 1], [6, 5, 4, 2, 1])
+    """
+    sizes = [
+        largest,
+        *(n for n in (14, 12, 10, 8, 7, 6, 5, 4, 2, 1) if n < largest and (n != 5 or largest < 8)),
+    ]
+    runs = [TileRun(0, sizes[0], count)]
+    for size in sizes[1:]:
+        runs.append(TileRun(runs[-1].stop, size, 1))
+    return tuple(runs)
+
+
+def even_size(rows: int, sizes: Sequence[int]) -> int:
+    """The size of the tiles of so many rows: the least one that takes as few tiles as there can be.
+
+    >>> [even_size(rows, (14, 12, 10, 8, 7, 6, 4, 2, 1)) for rows in (28, 30, 13, 12, 9, 3, 0)]
+    [14, 10, 7, 12, 6, 2, 1]
+    """
+    tiles = -(-rows // sizes[0])
+    found = _least_size(rows, tiles, sizes)
+    return found if found <= max(rows, 1) else _least_size(rows, tiles + 1, sizes)
+
+
+def _least_size(rows: int, tiles: int, sizes: Sequence[int]) -> int:
+    return min(size for size in sizes if size * tiles >= rows)
 
 
 def pitch(panels: Iterable[PanelRun]) -> int:
@@ -209,9 +243,13 @@ def piece_width(valid: int) -> int:
     return 1 << (valid - 1).bit_length()
 
 
-def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, times: int) -> Tiling:
+def choose(
+    rows: int, columns: int, depth: int, lanes: int, registers: int, times: int, crossing: float = 0.0
+) -> Tiling:
     """The tiling with the least estimated cycles, for registers
     of `lanes` elements, where there are `times` such results.
+
+    A part `crossing` of the vectors of b cross into another cache line.
     """
     best: tuple[float, Tiling] | None = None
     for pieces in range(1, _MOST_PIECES + 1):
@@ -221,7 +259,7 @@ def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, time
         cut = panels(columns, lanes, pieces)
         for largest in range(most, max(most // 2, 1) - 1, -1):
             tiling = Tiling(balanced(rows, largest), cut)
-            cost = times * estimate(tiling, depth, lanes, registers)
+            cost = times * estimate(tiling, depth, lanes, registers, crossing)
             if cost > _SHARED_CYCLES:
                 tiles = times * tiling.tile_count * tiling.panel_count
                 cost *= (tiles + tiles % 2) / tiles  # one of two threads waits for the odd one
@@ -233,9 +271,20 @@ def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, time
     return best[1]
 
 
-def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int, unit: int) -> Tiling:
+def choose_open(
+    columns: int,
+    depth: int,
+    lanes: int,
+    registers: int,
+    rows: int,
+    unit: int,
+    *,
+    crossing: float = 0.0,
+    even: bool = False,
+) -> Tiling:
     """The tiling with the least estimated cycles for each of many rows, a multiple of `unit`, of which `rows`
-    is an estimate.
+    is an estimate. A part `crossing` of the vectors of b cross into another cache line. If `even`, the last
+    rows of a tile may be done twice.
     """
     best: tuple[float, int, tuple[PanelRun, ...]] | None = None
     for pieces in range(1, _MOST_PIECES + 1):
@@ -245,8 +294,9 @@ def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int,
         cut = panels(columns, lanes, pieces)
         for largest in range(most, max(most // 2, 1) - 1, -1):
             known = unit if unit >= _MANY_ROWS else largest
-            cost = estimate(Tiling(_tiles_of(known, largest), cut), depth, lanes, registers) / known
-            if known != unit and largest & (largest - 1):
+            tiling = Tiling(_tiles_of(known, largest), cut)
+            cost = estimate(tiling, depth, lanes, registers, crossing) / known
+            if known != unit and largest & (largest - 1) and not even:
                 cost *= _REST_COST
             if best is None or cost < best[0]:
                 best = cost, largest, cut
@@ -254,7 +304,10 @@ def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int,
             break
     assert best is not None
     _, largest, cut = best
-    return Tiling(open_rows(largest, max(1, rows // largest), unit), cut)
+    count = max(1, rows // largest)
+    if even and unit % largest:
+        return Tiling(even_rows(largest, count), cut, even=True)
+    return Tiling(open_rows(largest, count, unit), cut)
 
 
 @cache
@@ -317,9 +370,11 @@ def most_rows(pieces: int, registers: int) -> int:
     return min((registers - 1 - pieces) // pieces, _MOST_ROWS)
 
 
-def estimate(tiling: Tiling, depth: int, lanes: int, registers: int) -> float:
+def estimate(tiling: Tiling, depth: int, lanes: int, registers: int, crossing: float = 0.0) -> float:
     """The cycles for the whole result, about: multiply-adds, loads
     and latency of each step, and the ends of each tile.
+
+    A part `crossing` of the vectors of b cross into another cache line.
     """
     total = 0.0
     for panel in tiling.panels:
@@ -328,7 +383,7 @@ def estimate(tiling: Tiling, depth: int, lanes: int, registers: int) -> float:
             accumulators = _products(run.size, panel.pieces, lanes)
             # Loads run beside the multiply-adds on some processors and hold them up on others.
             busy = accumulators + _ELEMENT_COST * run.size + _VECTOR_COST * vectors
-            step = max(busy, _FMA_LATENCY[registers])
+            step = max(busy, _FMA_LATENCY, reading_cost(run.size, vectors, crossing))
             ends = _TILE_CYCLES + 2 * accumulators
             total += panel.count * run.count * (depth * step + ends)
     return total * (1 + _KERNEL_COST[registers] * len(tiling.panels) * len(tiling.rows))

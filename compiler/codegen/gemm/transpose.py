@@ -24,6 +24,7 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
+from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -178,12 +179,10 @@ _TURNING = 0.75  # to turn an element of b around
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """A phase that transposes b, and the contraction that reads the transposed b.
-
-    The transposed b lies in the first `shared_bytes` of shared memory.
+    """The contraction that reads the transposed b, which lies in the first `shared_bytes` of shared memory.
+    `turning_phase` transposes it.
     """
 
-    phase: Phase
     contraction: Contraction
     shared_bytes: int
 
@@ -200,9 +199,14 @@ def turned(c: Contraction, target: CpuTarget) -> Turned | None:
     if c.b.step(c.lanes) != 1 or c.column_count + 3 > target.registers or not _pays(c, lanes):
         return None
     (k,), dtype = c.k, c.dtype
-    pitch = -(-closed(k) // lanes) * lanes
+    pitch = _pitch(k, lanes)
     place = Access("", dtype, 0, {c.lanes: pitch, k: 1})
-    return Turned(_phase(c, lanes, pitch), replace(c, b=place), aligned(c.column_count * pitch * dtype.size))
+    return Turned(replace(c, b=place), aligned(c.column_count * pitch * dtype.size))
+
+
+def _pitch(k: Index, lanes: int) -> int:
+    """Elements between the columns of b, transposed: whole vectors."""
+    return -(-closed(k) // lanes) * lanes
 
 
 def _pays(c: Contraction, lanes: int) -> bool:
@@ -213,10 +217,11 @@ def _pays(c: Contraction, lanes: int) -> bool:
     return along <= rows * row_products(columns, lanes) * c.depth
 
 
-def _phase(c: Contraction, lanes: int, pitch: int) -> Phase:
-    """Squares of b, shared out by steps of the sum."""
+def turning_phase(c: Contraction, target: CpuTarget) -> Phase:
+    """The phase that transposes b: squares of it, shared out by steps of the sum."""
     w, (k,) = GemmWriter(open_sizes(c)), c.k
-    columns = c.column_count
+    lanes, columns = target.lanes([c.dtype]), c.column_count
+    pitch = _pitch(k, lanes)
     blocks, rest = divmod(closed(k), lanes)
     grid = cut((blocks + (rest > 0),), chunks_wanted(CPU.turned_ns * columns * c.depth))
     (span,) = grid.spans(w)

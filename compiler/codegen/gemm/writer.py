@@ -10,8 +10,7 @@ from functools import cache
 
 from staticgraph.compiler.codegen.gemm.several import Several
 from staticgraph.compiler.codegen.llvm import memory
-from staticgraph.compiler.codegen.llvm.site import Site
-from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, register_type, suffix, vector
+from staticgraph.compiler.codegen.llvm.text import Emitter, Site, memory_type, register_type, suffix, vector
 from staticgraph.compiler.codegen.target import register_bytes
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import OPEN_TEXT, Size, Undecided
@@ -93,6 +92,14 @@ class GemmWriter(Emitter):
             return a // b
         a, divisor = self.number(a), self.number(b)
         return a if divisor == 1 else self.value(f"udiv i64 {a}, {divisor}")
+
+    def ratio(self, a: Number, b: Number) -> Number:
+        """The same for a divisor that need not be known."""
+        return (
+            self.quotient(a, b)
+            if isinstance(b, int)
+            else self.value(f"udiv i64 {self.number(a)}, {self.number(b)}")
+        )
 
     def minimum(self, a: Number, b: Number) -> Number:
         """The smaller of two numbers."""
@@ -252,8 +259,9 @@ class GemmWriter(Emitter):
         wider = register_bytes(dtype) < register_bytes(to)
         return self.value(f"{'fpext' if wider else 'fptrunc'} {kind} {value} to {wanted}")
 
-    def helper(self, parameters: Sequence[str], attributes: str) -> tuple[str, str]:
-        """Symbol and text of an internal function that returns nothing. The symbol is a hash of the text.
+    def helper(self, parameters: Sequence[str], attributes: str, returns: str = "void") -> tuple[str, str]:
+        """Symbol and text of an internal function that ends with the value `returns`, after its type. The
+        symbol is a hash of the text.
 
         The sizes that it has used are further parameters.
         """
@@ -261,6 +269,6 @@ class GemmWriter(Emitter):
         body = "\n".join(self.lines)
         if OPEN_TEXT in body:
             raise Undecided("an open size in the text of a function")
-        rest = f"({', '.join(parameters)}) {attributes} {{\nentry:\n{body}\n  ret void\n}}\n"
+        rest = f"({', '.join(parameters)}) {attributes} {{\nentry:\n{body}\n  ret {returns}\n}}\n"
         symbol = "@h" + hashlib.blake2b(rest.encode(), digest_size=10).hexdigest()
-        return symbol, f"define internal void {symbol}{rest}"
+        return symbol, f"define internal {returns.split()[0]} {symbol}{rest}"

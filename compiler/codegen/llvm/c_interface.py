@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, module
-from staticgraph.compiler.codegen.native import pool_layout
+from staticgraph.compiler.codegen.native import layouts
+from staticgraph.compiler.codegen.native.layouts import WatchState
 from staticgraph.compiler.codegen.native.pool import PoolCode
-from staticgraph.compiler.codegen.native.watch_layout import WatchState
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
@@ -88,7 +88,7 @@ class SharedPool:
     @property
     def size(self) -> int:
         """Bytes; the scratch memory is aligned."""
-        return pool_layout.POOL_BYTES + ALIGNMENT - 1 + self.helpers * self.private
+        return layouts.POOL_BYTES + ALIGNMENT - 1 + self.helpers * self.private
 
 
 def entry(function: EntryPoint, state: CState) -> Code:
@@ -168,19 +168,19 @@ def pool_functions(name: str, pool: SharedPool, code: PoolCode) -> list[Code]:
     for writer in (opening, helping, closing):
         refuse_null(writer, [POOL])
     return_if(opening, opening.value(f"icmp ugt i32 %helpers, {pool.helpers}"), NO_NUMBER)
-    opening.clear(POOL, pool_layout.POOL_BYTES)
-    opening.line(f"store ptr @{code.run.name}, ptr {_word(opening, pool_layout.RUN)}, align 8")
-    scratch = _aligned(opening, Place(POOL, pool_layout.POOL_BYTES))
+    opening.clear(POOL, layouts.POOL_BYTES)
+    opening.line(f"store ptr @{code.run.name}, ptr {_word(opening, layouts.RUN)}, align 8")
+    scratch = _aligned(opening, Place(POOL, layouts.POOL_BYTES))
     for number in range(pool.helpers):
         address = opening.value(f"add i64 {scratch}, {number * pool.private}")
-        opening.line(f"store i64 {address}, ptr {_word(opening, pool_layout.PRIVATE + number)}, align 8")
+        opening.line(f"store i64 {address}, ptr {_word(opening, layouts.PRIVATE + number)}, align 8")
     helpers = opening.value("zext i32 %helpers to i64")
-    opening.line(f"store i64 {helpers}, ptr {_word(opening, pool_layout.LIMIT)}, align 8")
+    opening.line(f"store i64 {helpers}, ptr {_word(opening, layouts.LIMIT)}, align 8")
     opening.line(f"call void @{code.start.name}(ptr %pool)")
     return_if(helping, helping.value(f"icmp uge i32 %number, {pool.helpers}"), NO_NUMBER)
     wide = helping.value("zext i32 %number to i64")
     helping.line(f"call void @{code.worker.name}(ptr %pool, i64 {wide})")
-    closing.line(f"store atomic i64 0, ptr {_word(closing, pool_layout.LIMIT)} monotonic, align 8")
+    closing.line(f"store atomic i64 0, ptr {_word(closing, layouts.LIMIT)} monotonic, align 8")
     closing.line(f"call void @{code.wake.name}(ptr %pool)")
     return [
         definition(opening, f"{name}_pool_open", "ptr %pool, i32 %helpers"),

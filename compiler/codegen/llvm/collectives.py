@@ -8,7 +8,7 @@ from staticgraph.compiler.codegen.llvm.step_function import return_unless
 from staticgraph.compiler.codegen.llvm.text import Emitter
 from staticgraph.compiler.codegen.native import collective as functions
 from staticgraph.compiler.codegen.native.builder import NativeFunction
-from staticgraph.compiler.codegen.native.collective_layout import COMBINERS, ELEMENTS
+from staticgraph.compiler.codegen.native.layouts import COMBINERS, ELEMENTS
 
 
 def begin(writer: Emitter, segment: CollectiveSegment, watch: str, address: Address, number: Number) -> None:

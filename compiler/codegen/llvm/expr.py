@@ -11,8 +11,15 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
 from staticgraph.compiler.codegen.llvm.scalar import apply, convert, divide_by_constant
-from staticgraph.compiler.codegen.llvm.site import Site, constant
-from staticgraph.compiler.codegen.llvm.text import Emitter, register_type, splat, suffix, vector
+from staticgraph.compiler.codegen.llvm.text import (
+    Emitter,
+    Site,
+    constant,
+    register_type,
+    splat,
+    suffix,
+    vector,
+)
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel.expr import (
@@ -29,7 +36,7 @@ from staticgraph.compiler.kernel.expr import (
     subtracts_from_product,
 )
 from staticgraph.compiler.kernel.indices.affine import bounds
-from staticgraph.compiler.kernel.lower_functions import approximation_of
+from staticgraph.compiler.kernel.lower_expressions import approximation_of
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 
 NOTHING: frozenset[Hashable] = frozenset()
@@ -198,7 +205,7 @@ class ExprPrinter:
             level, lanes, reads = max(level, value.level), max(lanes, value.lanes), reads | value.reads
         inside = emitter.go_on(emitter.scopes[level])  # no `with`: this is done for every value
         if isinstance(node, Lookup):
-            from staticgraph.compiler.codegen.llvm.lookup import look_up  # few kernels have tables
+            from staticgraph.compiler.codegen.llvm.functions import look_up  # few kernels have tables
 
             text = look_up(Site(emitter, node.dtype, lanes), node.table, values[0].text)
         elif _has_rare_branch(node):

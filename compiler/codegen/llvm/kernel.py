@@ -28,15 +28,14 @@ from staticgraph.compiler.codegen.llvm.lanes import (
     is_written_out,
     reductions,
 )
-from staticgraph.compiler.codegen.llvm.loop_bounds import TripCounts
 from staticgraph.compiler.codegen.llvm.scalar import apply
-from staticgraph.compiler.codegen.llvm.site import Site
-from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
+from staticgraph.compiler.codegen.llvm.text import Code, Emitter, Site, register_type, vector
+from staticgraph.compiler.codegen.llvm.trip_counts import TripCounts
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
-from staticgraph.compiler.kernel.lower_functions import approximate
+from staticgraph.compiler.kernel.lower_expressions import approximate
 from staticgraph.compiler.kernel.stmt import (
     ALIGNMENT,
     If,
@@ -380,7 +379,7 @@ class _KernelEmitter:
         carried = list(reduced)
         printer.forget(self._stores(body))
         if vectors is not None:
-            from staticgraph.compiler.codegen.llvm.open_vectors import open_vectors  # not for known sizes
+            from staticgraph.compiler.codegen.llvm.trip_counts import open_vectors  # not for known sizes
 
             open_vectors(self, self._trips, loop, vectors, max(1, lanes // one), bounds, reduced)
             lanes = printer.lanes

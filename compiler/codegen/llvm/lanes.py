@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from staticgraph.compiler.codegen.llvm.scalar import apply
-from staticgraph.compiler.codegen.llvm.site import Site
-from staticgraph.compiler.codegen.llvm.text import register_type, vector
+from staticgraph.compiler.codegen.llvm.text import Site, register_type, vector
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import estimate

@@ -14,8 +14,7 @@ from staticgraph.compiler.codegen.llvm.address import Address, Addresses, lane_s
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.lanes import waits_for_memory
 from staticgraph.compiler.codegen.llvm.scalar import narrow, widen
-from staticgraph.compiler.codegen.llvm.site import Site
-from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, register_type, suffix, vector
+from staticgraph.compiler.codegen.llvm.text import Emitter, Site, memory_type, register_type, suffix, vector
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate, same

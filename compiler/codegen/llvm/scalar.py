@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from staticgraph.compiler.codegen.llvm.site import Site
-from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, splat, suffix, vector
+from staticgraph.compiler.codegen.llvm.text import Site, memory_type, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.kernel.scalar import primitive_of

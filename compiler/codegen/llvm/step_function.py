@@ -159,7 +159,7 @@ class StepFunction(Emitter):
         yield
         end = read(self, self.timer.clock)
         if not self._times:
-            from staticgraph.compiler.codegen.native.watch_layout import WatchState  # of timed code
+            from staticgraph.compiler.codegen.native.layouts import WatchState  # of timed code
 
             watch = self.base(self.timer.watch.slot)
             with self.at(0):
@@ -333,7 +333,7 @@ def skip_if_stopped(
 
 def _skipped(writer: Emitter, watch: str) -> tuple[str, str]:
     """The address of the flag, and its value."""
-    from staticgraph.compiler.codegen.native.watch_layout import WatchState  # short steps do not ask
+    from staticgraph.compiler.codegen.native.layouts import WatchState  # short steps do not ask
 
     place = writer.value(f"getelementptr i64, ptr {watch}, i64 {WatchState.SKIPPED}")
     return place, writer.value(f"load atomic i64, ptr {place} monotonic, align 8")

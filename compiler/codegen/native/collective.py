@@ -15,10 +15,9 @@ from staticgraph.compiler.codegen.native.c_types import (
     function_pointer,
     pointer,
 )
-from staticgraph.compiler.codegen.native.collective_layout import KINDS, Collectives
+from staticgraph.compiler.codegen.native.layouts import KINDS, Collectives, WatchState
 from staticgraph.compiler.codegen.native.values import Register
 from staticgraph.compiler.codegen.native.watch import handle_signals
-from staticgraph.compiler.codegen.native.watch_layout import WatchState
 
 _WATCH = pointer(WatchState)
 _TESTS = 64  # before another process may have the processor

@@ -39,7 +39,7 @@ from staticgraph.compiler.codegen.native.c_types import (
     VOID,
     pointer,
 )
-from staticgraph.compiler.codegen.native.pool_layout import POOL, WORK
+from staticgraph.compiler.codegen.native.layouts import POOL, WORK
 from staticgraph.compiler.codegen.native.system import pause, system_of
 from staticgraph.compiler.codegen.native.values import Operand, Register
 from staticgraph.compiler.codegen.target import CpuTarget

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from staticgraph.compiler.codegen.native.builder import Writer, external, function
 from staticgraph.compiler.codegen.native.c_types import ADDRESS, BYTE, INT32, UINT32, UINT64, VOID
-from staticgraph.compiler.codegen.native.pool_layout import POOL, PROCESSORS
+from staticgraph.compiler.codegen.native.layouts import POOL, PROCESSORS
 from staticgraph.compiler.codegen.native.values import NULL, Register
 from staticgraph.compiler.codegen.target import CpuTarget
 

@@ -7,8 +7,8 @@ import functools
 from staticgraph.compiler.codegen.llvm.clock import Clock
 from staticgraph.compiler.codegen.native.builder import NativeFunction, Writer, exported, external, function
 from staticgraph.compiler.codegen.native.c_types import ADDRESS, INT32, INT64, function_pointer, pointer
+from staticgraph.compiler.codegen.native.layouts import WatchState
 from staticgraph.compiler.codegen.native.values import NULL, Register
-from staticgraph.compiler.codegen.native.watch_layout import WatchState
 
 _WATCH = pointer(WatchState)
 _SHARE = 100  # of the time at most one part is spent on waiting for Python's lock

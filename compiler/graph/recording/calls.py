@@ -35,10 +35,10 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS, OPS, Effect, OpDef, Param, Role
-from staticgraph.compiler.graph.recording.snapshot import snapshot
+from staticgraph.compiler.graph.recording.op_count import uncounted
 from staticgraph.compiler.graph.shapes import Dimension, TensorType, check_parts
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 
 
@@ -374,3 +374,72 @@ def as_one_tensor(value: Any, dtype: Any = None, name: str | None = None) -> Any
                 raise misuse(RuntimeError, text, "it must return a tensor or NotImplemented")
             return made
     return value
+
+
+class _Snapshots(dict[Operation, None]):
+    """The snapshots that were made in a graph, in order."""
+
+
+def snapshot(value: Any) -> Any:
+    """Return `value`, but for the operand of a variable a tensor with the value that the variable has here.
+
+    Args:
+        value: a tensor, or anything else, which is returned as it is.
+
+    Returns:
+        The tensor. It is an operation of its own, and the same as before if only reads were made since it.
+        In a finalized graph it is the operand: no assignment can follow.
+    """
+    if not isinstance(value, Tensor) or value.op.definition.name not in ("variable", "read_variable"):
+        return value
+    graph = value.graph
+    if graph.finalized:
+        return value
+    handle = value if value.op.definition.name == "variable" else value.op.tensors[0]
+    here = graph.region, graph.control_inputs
+    snapshots = graph.attached.setdefault(_Snapshots, _Snapshots())
+    for op in reversed(graph.recorded):
+        if op.definition.name != "read_value":
+            break
+        # A read of the user's is never shared: to feed it, or a derivative by it, is about that read alone.
+        if op in snapshots and op.tensors[0] is handle and (op.region, op.controls) == here:
+            return op.outputs[0]
+    with uncounted(graph):
+        made = graph.record(OPS["read_value"], {"input": handle}, f"{handle.op.name}/value/")
+    snapshots[made.op] = None
+    return made
+
+
+_SHOWN = 8  # tensors of a list in a message
+
+
+def tensors_of(values: dict[str, Any]) -> list[tuple[str, Tensor]]:
+    """Return the tensors among the arguments of a call, those of lists too, each with its name there."""
+    found = []
+    for name, value in values.items():
+        if isinstance(value, Tensor):
+            found.append((name, value))
+        elif isinstance(value, list | tuple):
+            found += [(f"{name}[{i}]", v) for i, v in enumerate(value) if isinstance(v, Tensor)]
+    return found
+
+
+def _text(value: Any) -> str:
+    return shown(list(value) if type(value) is tuple else value)
+
+
+def call_text(op: OpDef, values: dict[str, Any]) -> str:
+    """A use of an op as a user would write it, with types for tensors: `matmul(a: float32[2, 3], b: ...)`."""
+    parts = []
+    for param in op.params:
+        value = values[param.name]
+        if isinstance(value, Tensor):
+            known = static_value(value) if param.role is Role.OPERAND else None
+            parts.append(f"{param.name}: {value.type}" if known is None else f"{param.name}={_text(known)}")
+        elif isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in value):
+            inner = ", ".join(str(v.type) if isinstance(v, Tensor) else shown(v) for v in value[:_SHOWN])
+            inner += ", ..." if len(value) > _SHOWN else ""
+            parts.append(f"{param.name}: [{inner}]")
+        elif value is not param.default and not (isinstance(value, tuple) and value == param.default):
+            parts.append(f"{param.name}={_text(value.array if isinstance(value, Literal) else value)}")
+    return f"{op.name}({', '.join(parts)})"

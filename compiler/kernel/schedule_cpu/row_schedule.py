@@ -54,7 +54,7 @@ from staticgraph.compiler.kernel.expr import (
     substitute,
 )
 from staticgraph.compiler.kernel.indices.index import simplify_index
-from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
+from staticgraph.compiler.kernel.lower_expressions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, If, Kernel, Loop, Share, Stmt, Store, rewrite
 from staticgraph.compiler.support.dataclass import dataclass, replace

@@ -61,8 +61,8 @@ becomes two kernels, the second of which begins when the first is done,
         acc0 += sums0[c]
       out[] = acc0 * 1e-05
 
-A kernel that is little work stays one phase of one chunk. For others, `share_out.py` makes parallel loops,
-and `phases.py` puts them in order.
+A kernel that is little work stays one phase of one chunk. For others, `parallelize.py` makes parallel loops,
+and puts them in order.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def chunked(kernel: Kernel, vector_bytes: int) -> Chunked:
     is_open = opens(kernel.body)
     time = picoseconds(kernel.body, kernel.buffers, vector_bytes) if is_open else round(1000 * cost)
     if (is_open or is_for_several(cost)) and not _passes_on(kernel):
-        from staticgraph.compiler.kernel.schedule_cpu.phases import Splitter  # small kernels have one
+        from staticgraph.compiler.kernel.schedule_cpu.parallelize import Splitter  # small kernels have one
 
         phases, calls = Splitter(kernel, vector_bytes).split()
         return Chunked(phases, cost, time, calls)

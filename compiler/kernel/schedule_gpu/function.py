@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from operator import ge
 
 from staticgraph.compiler.graph.sizes import AnySize, Size, proven, several
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS
 from staticgraph.compiler.support.dataclass import dataclass
 
 Extents = tuple[int, int, int]

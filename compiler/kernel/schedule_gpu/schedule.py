@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate, is_o
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_indices, substitute, walk
 from staticgraph.compiler.kernel.form import Pieces, Unproven
-from staticgraph.compiler.kernel.lower_reductions import Nest, place
+from staticgraph.compiler.kernel.lower_expressions import Nest, place
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import attention
 from staticgraph.compiler.kernel.schedule_gpu.elements.cooperative import cooperative
 from staticgraph.compiler.kernel.schedule_gpu.elements.loops import statements

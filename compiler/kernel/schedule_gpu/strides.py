@@ -20,7 +20,7 @@ from staticgraph.compiler.kernel.expr import (
 )
 from staticgraph.compiler.kernel.indices.affine import linear
 from staticgraph.compiler.kernel.indices.index import offset, simplify_index
-from staticgraph.compiler.kernel.schedule_gpu.limits import MOST_POSITIONS, VECTOR_BYTES
+from staticgraph.compiler.kernel.schedule_gpu.target import MOST_POSITIONS, VECTOR_BYTES
 from staticgraph.compiler.kernel.stmt import Buffer, Stmt, Store, expressions, statements
 
 Columns = tuple[Index, Index, tuple[Stmt, ...]]  # statements for column `q * width + v`, after q and v

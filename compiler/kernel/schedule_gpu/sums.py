@@ -19,11 +19,11 @@ from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, at_least, esti
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, free_indices, substitute, walk
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.loops.nests import flatten
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid, Scratch
-from staticgraph.compiler.kernel.schedule_gpu.limits import SECTOR_BYTES, THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.strides import Columns, counting, neighbours, split, width
+from staticgraph.compiler.kernel.schedule_gpu.target import SECTOR_BYTES, THREADS, WARP
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Stmt, Store, Update, rewrite
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass

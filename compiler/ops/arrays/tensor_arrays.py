@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.dtypes import ANY, DType, blank
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, common_shape, merge, operand_shape
-from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_least
 from staticgraph.compiler.ops.arrays.movement import INDEX
 from staticgraph.compiler.ops.kinds import composite, structural
 from staticgraph.compiler.ops.samples import Sample, indices, real
@@ -37,16 +37,23 @@ def tensor_array(*, dtype: DType, size: Any, element_shape: Shape | None, number
     """
 
 
-def _is_unshaped(flow: Any) -> bool:
-    """Return True if the shape of an array's rows is not known yet. Such an array has no elements."""
+def _is_unshaped(flow: Any, row: Shape) -> bool:
+    """Return True if the shape of an array's rows is not known before one of shape `row` is written.
+
+    Such an array has no elements. An open length of its rows that differs from that of `row` is asked for.
+    """
     shape = flow.shape
-    return len(shape) == 2 and isinstance(shape[1], int) and shape[1] == 0
+    if len(shape) != 2:
+        return False
+    if isinstance(shape[1], Size) and len(row) == 1 and (row[0] is None or shape[1] == row[0]):
+        return False
+    return bool(shape[1] == 0)
 
 
 def _write_type(flow: TensorType, index: TensorType, value: TensorType, number: int) -> TensorType:
     if flow.shape is None or value.shape is None:
         return TensorType(flow.dtype, None if value.shape is None else (None, *value.shape))
-    if _is_unshaped(flow):
+    if _is_unshaped(flow, value.shape):
         merge(index.shape, (), "the index is a number:")
         return TensorType(flow.dtype, (flow.shape[0], *value.shape))
     types: TensorType = ops.row_update.type(flow, index, value)
@@ -54,7 +61,8 @@ def _write_type(flow: TensorType, index: TensorType, value: TensorType, number: 
 
 
 def _write(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
-    out = blank((len(flow), *value.shape), flow.dtype) if _is_unshaped(flow) else flow.copy()
+    unshaped = _is_unshaped(flow, value.shape)
+    out = blank((len(flow), *value.shape), flow.dtype) if unshaped else flow.copy()
     if 0 <= index < len(out):
         out[int(index)] = value[()]  # of a string, not of an array without axes
     return out
@@ -80,7 +88,7 @@ def tensor_array_write(flow: Any, index: Any, value: Any, *, number: int) -> Any
 
 def _shaped(flow: Any, row: Shape) -> Any:
     """The array, with rows of zeros where nothing was known of them."""
-    if not _is_unshaped(flow):
+    if not _is_unshaped(flow, row):
         return flow
     return ops.fill(flow.recorder.constant(0, flow.dtype), dims=(flow.shape[0], *row))
 
@@ -90,13 +98,14 @@ def _scatter_type(flow: TensorType, index: TensorType, value: TensorType, number
         return TensorType(flow.dtype, None)
     require(flow.shape and value.shape, "an array and its rows must have at least one axis")
     merge(index.shape, value.shape[:1], "the positions and the rows,")
-    if _is_unshaped(flow):
+    if _is_unshaped(flow, value.shape[1:]):
         return TensorType(flow.dtype, (flow.shape[0], *value.shape[1:]))
     return TensorType(flow.dtype, (flow.shape[0], *(merge(flow.shape[1:], value.shape[1:], "rows") or ())))
 
 
 def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int) -> np.ndarray:
-    out = blank((len(flow), *value.shape[1:]), flow.dtype) if _is_unshaped(flow) else flow.copy()
+    unshaped = _is_unshaped(flow, value.shape[1:])
+    out = blank((len(flow), *value.shape[1:]), flow.dtype) if unshaped else flow.copy()
     inside = (index >= 0) & (index < len(out))
     out[index[inside]] = value[inside]
     return out
@@ -114,13 +123,18 @@ def tensor_array_scatter(flow: Any, index: Any, value: Any, *, number: int) -> A
     return ops.tensor_scatter_update(_shaped(flow, value.shape[1:]), ops.expand_dims(index, axis=1), value)
 
 
+def _more(size: AnySize, rows: AnySize) -> AnySize:
+    """Return how many rows an array of `rows` must get to have `size`."""
+    return at_least(size - rows, 0)
+
+
 def _grow_type(flow: TensorType, size: Any, row: Any) -> TensorType:
     if flow.shape is None:
         return flow
     require(flow.shape, "an array must have at least one axis")
-    (rows, *shape), count = flow.shape, None if size is None else int(size)
-    if count is not None and rows:
-        count = max(count, rows)
+    (rows, *shape), count = flow.shape, size
+    if size is not None and rows is not None:
+        count = rows + _more(size, rows)
     if row is not None:
         require(isinstance(row, tuple), f"row is {row}, and must be a list of sizes")
         operand_shape(row, "row")
@@ -147,7 +161,10 @@ def tensor_array_grow(flow: Any, *, size: Any, row: Any = None) -> Any:
     """The array with rows of zeros after its own, `size` rows in all. One without any takes rows of the shape
     `row`: what it was made with may have been a guess.
     """
-    if row is not None and flow.shape[0] == 0:
-        return ops.fill(flow.recorder.constant(0, flow.dtype), dims=(int(size), *row))
-    extra = int(size) - flow.shape[0]
-    return ops.pad(flow, paddings=((0, extra), *((0, 0) for _ in flow.shape[1:]))) if extra > 0 else flow
+    rows = flow.shape[0]
+    if row is not None and rows == 0:
+        return ops.fill(flow.recorder.constant(0, flow.dtype), dims=(size, *row))
+    more = _more(size, rows)
+    if isinstance(more, int) and not more:
+        return flow
+    return ops.pad(flow, paddings=((0, more), *((0, 0) for _ in flow.shape[1:])))

@@ -235,7 +235,7 @@ def _part(g: Any, w: Any, reaches: Sequence[_Reach]) -> Any:
 def _spread_over(g: Any, w: Any, space: Ints, dilations: Ints, before: Ints) -> Any:
     """`conv_spread`, with zeros around `g` if vectors must lie along the positions or space is open."""
     d = len(space)
-    if w.shape[d:-1] == (1,) or (w.rank == d + 2 and is_open(space)):
+    if w.shape[d:-1] == (1,) or is_open(space):
         reach = (step * (t - 1) for t, step in zip(w.shape, dilations, strict=False))
         low = tuple(at_least(r - b, 0) for r, b in zip(reach, before, strict=True))
         high = (at_least(n + b - p, 0) for n, b, p in zip(space, before, g.shape[1:], strict=False))

@@ -34,6 +34,8 @@ from staticgraph.compiler.ops.reductions.segment import (
 )
 from staticgraph.compiler.ops.samples import Sample, distinct, fixed, indices
 
+_MOST = np.int64(2**63 - 2)  # an id of 2**63 - 1 asks for more segments than int64 can tell, and than can be
+
 
 def _check_ids(segment_ids: TensorType) -> None:
     require(
@@ -47,7 +49,7 @@ def _count_type(segment_ids: TensorType) -> TensorType:
 
 
 def _counted(segment_ids: np.ndarray) -> np.ndarray:
-    return np.asarray(segment_ids.max(initial=-1), np.int64) + np.int64(1)
+    return np.minimum(np.asarray(segment_ids.max(initial=-1), np.int64), _MOST) + np.int64(1)
 
 
 @composite(
@@ -58,7 +60,7 @@ def _counted(segment_ids: np.ndarray) -> np.ndarray:
 def segment_count(segment_ids: Any) -> Any:
     """The number of segments that a vector of ids tells: the greatest id and one more, 0 if there is none."""
     most = ops.reduce_max(ops.cast(segment_ids, dtype=int64))
-    return ops.maximum(most, np.int64(-1)) + np.int64(1)
+    return ops.minimum(ops.maximum(most, np.int64(-1)), _MOST) + np.int64(1)
 
 
 def _type(data: TensorType, segment_ids: TensorType, num_segments: AnySize | None = None) -> TensorType:

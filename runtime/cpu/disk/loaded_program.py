@@ -19,7 +19,7 @@ from staticgraph.compiler.support.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
-    from staticgraph.compiler.lower.memory_use import MemoryUse
+    from staticgraph.compiler.lower.buffer_assignment import MemoryUse
 
 NO_FUNCTION = Function((), ())
 
@@ -79,7 +79,7 @@ class LoadedProgram:
     @property
     def memory(self) -> MemoryUse:
         """Memory use of the step, by kind. Printed, it is a table."""
-        from staticgraph.compiler.lower.memory_use import memory_use  # what few runs ask for
+        from staticgraph.compiler.lower.buffer_assignment import memory_use  # what few runs ask for
 
         return memory_use(self.program, len(self.step.feeds), self.shared + self.private)
 

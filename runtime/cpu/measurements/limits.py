@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from staticgraph.compiler.codegen.llvm.text import NAME, function, splat, suffix, vector
 from staticgraph.runtime.cpu.jit import Library, host, load
-from staticgraph.runtime.profiling.limits import LEVELS, Limits
+from staticgraph.runtime.profiling.times import LEVELS, Limits
 from staticgraph.runtime.state.memory import aligned_bytes
 
 _CHAINS = 12  # of multiply-adds that do not wait for each other

@@ -12,15 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from staticgraph.compiler.codegen.llvm.clock import (
-    CALLS,
-    END,
-    ENTRY_WORDS,
-    START,
-    THREAD,
-    TOTAL,
-    clock_of,
-)
+from staticgraph.compiler.codegen.llvm.clock import CALLS, END, ENTRY_WORDS, START, THREAD, TOTAL, clock_of
 from staticgraph.compiler.compile import Compiled, timed
 from staticgraph.compiler.lower.program import Begin, Complete, HostCall, Instruction
 from staticgraph.runtime.cpu import jit as cpu_jit
@@ -30,8 +22,7 @@ from staticgraph.runtime.cpu.measurements.ticks import Moment, Scale
 from staticgraph.runtime.cpu.threads import get_num_threads
 from staticgraph.runtime.cpu.watch import Watch
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.profiling.limits import Limits
-from staticgraph.runtime.profiling.times import Stamp, Timed, Times
+from staticgraph.runtime.profiling.times import Limits, Stamp, Timed, Times
 from staticgraph.runtime.state.memory import aligned_bytes
 
 _WORD = 8  # bytes

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,26 +17,25 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, compile
 from staticgraph.compiler.gpu.compile_open import compile_gpu_open
 from staticgraph.compiler.gpu.step_open import OpenGpuCompiled
-from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import SaveError, layout, misuse
-from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.sizes import AnySize, is_open, symbol
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.llvm.target import target_of
+from staticgraph.runtime.cpu.target import target_of
 from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files.code import GPU_TARGETS
 from staticgraph.runtime.files.code import cpu as kernels
 from staticgraph.runtime.files.code import gpu as gpu_kernels
+from staticgraph.runtime.files.code.staged_aot import MOST_PROGRAMS, loops_as_they_are, stages_of
+from staticgraph.runtime.files.code.stages import captured_record, name_of, run_record
 from staticgraph.runtime.files.signature import BoundFunction, InputShapes
 from staticgraph.runtime.reports.asked_sizes import asked
 
 MOST_TARGETS = 8
-_MOST_PROGRAMS = 8  # of one step, for sizes with other guards
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,8 @@ def compile_for(
 ) -> dict[str, list[Any]]:
     """The pieces of machine code by target; see `kernels`.
 
-    What needs Python, or is other code for different values, is left out: it is compiled when it is run.
+    A function with operations that Python does has the code of its stages. If they are in loops or branches,
+    or if it is other code for different values, it is left out, and compiled when it is run.
 
     Args:
         signatures: The functions of the file.
@@ -106,8 +105,9 @@ def compile_for(
     if cards and (opened := next((t for t in tasks if t.is_open), None)) is not None:
         number = next(n for n, shape in enumerate(opened.shapes.shapes) if is_open(shape))
         raise _unknown(opened.name, opened.labels[number], opened.feeds[number])
+    rest = [task for task, step in steps if step is None]
     found = {
-        f"{target.triple}-{target.cpu}": _for_processor(target, closed, [t for t in tasks if t.is_open])
+        f"{target.triple}-{target.cpu}": _for_processor(target, closed, [t for t in tasks if t.is_open], rest)
         for target in processors
     }
     if not cards:
@@ -139,52 +139,81 @@ def _opened(task: _Task) -> gpu_kernels.Opened | None:
 
 
 def _for_processor(
-    target: CpuTarget, closed: Sequence[tuple[str, Sequence[str], Step]], opened: Sequence[_Task]
+    target: CpuTarget,
+    closed: Sequence[tuple[str, Sequence[str], Step]],
+    opened: Sequence[_Task],
+    rest: Sequence[_Task],
 ) -> list[Any]:
-    programs, codes = [], [dispatch.code(), guarded.code(), *pool_code(target).codes]
-    made: list[tuple[str, Sequence[str], Compiled, OpenShapes | None]] = [
-        (name, labels, compile(step, target), None) for name, labels, step in closed
-    ]
+    """The pieces of machine code for a processor.
+
+    Args:
+        target: The processor.
+        closed: Steps whose sizes are known, each with its signature and the names of its feeds.
+        opened: What is to be compiled for all sizes.
+        rest: What no single step can do.
+    """
+    programs: list[tuple[dict[str, Any], bytes]] = []
+    codes = [dispatch.code(), guarded.code(), *pool_code(target).codes]
+
+    def add(name: str, labels: Sequence[str], made: OpenMade[Compiled], **stage: Any) -> None:
+        shapes = made.shapes if made.shapes.count else None
+        constants = bytes(made.made.program.constants)
+        programs.append(({**kernels.record(name, labels, made.made, shapes), **stage}, constants))
+        codes.extend(made.made.codes)
+
+    for name, labels, step in closed:
+        made = OpenMade(OpenShapes(()), compile(step, target))
+        if not made.made.program.host_calls:
+            add(name, labels, made)
+    staged = [*rest]
     for task in opened:
-        for each in _for_all_sizes(task, target):
-            shapes = each.shapes if each.shapes.count else None
-            made.append((task.name, task.labels, each.made, shapes))
-    for name, labels, compiled, shapes in made:
-        if not compiled.program.host_calls:
-            programs.append(
-                (kernels.record(name, labels, compiled, shapes), bytes(compiled.program.constants))
-            )
-            codes += compiled.codes
-    return kernels.write(target, programs, cpu_jit.objects(codes, target))
+        found = _for_all_sizes(task, target)
+        if found is None:
+            staged.append(task)
+        for each in found or ():
+            if not each.made.program.host_calls:
+                add(task.name, task.labels, each)
+    runs: list[dict[str, Any]] = []
+    for task in staged:
+        planned = stages_of(task.bound, task.feeds, task.shapes, target)
+        if planned is not None:
+            forced, stages = planned
+            for number, stage in enumerate(stages):
+                names = [*map(name_of, stage.key.feeds)]
+                for each in stage.programs:
+                    captured = captured_record(each.made.step)
+                    add(task.name, names, each, stage=[len(runs), number], captured=captured)
+            runs.append(run_record(task.name, task.labels, forced, stages))
+    return kernels.write(target, programs, runs, cpu_jit.objects(codes, target))
 
 
-def _for_all_sizes(task: _Task, target: CpuTarget) -> list[OpenMade[Compiled]]:
-    """The programs for all values of the sizes that are open; none where the step is to be left out.
+def _for_all_sizes(task: _Task, target: CpuTarget) -> list[OpenMade[Compiled]] | None:
+    """The programs for all values of the sizes that are open; None if one step cannot do the whole.
 
     Raises:
         SaveError: If a size must be known.
     """
-    left_out = False
+    staged = False
 
     def make(shapes: OpenShapes) -> Compiled | NeedsFeeds | None:
-        nonlocal left_out
+        nonlocal staged
         match task.captured(shapes):
             case Step() as step:
                 return compile(step, target)
             case NeedsFeeds() as needs:
                 return needs
-        left_out = True
+        staged = True
         return None
 
-    with _loops_as_they_are(task.bound.graph):
-        found = for_all_sizes(task.shapes, task.feeds, make, _MOST_PROGRAMS)
+    with loops_as_they_are(task.bound.graph):
+        found = for_all_sizes(task.shapes, task.feeds, make, MOST_PROGRAMS)
     match found:
         case AllSizes(_, programs):
             return programs
         case NeedsFeeds():
             return []
-    if left_out or found.start.sized:
-        return []
+    if staged or found.start.sized:
+        return None if staged else []
     why, lines = asked(found.cause, task.labels, found.start)
     label, sizes = next(
         (label, [n if isinstance(n, int) else 1 for n in shape])
@@ -194,17 +223,6 @@ def _for_all_sizes(task: _Task, target: CpuTarget) -> list[OpenMade[Compiled]]:
     text = f"cannot compile {task.name} for all sizes: {why}"
     hint = f"say for which sizes it is to be compiled: shapes={{{label!r}: {sizes}}}"
     raise SaveError(layout(text, user_frame(), lines, hint))
-
-
-@contextmanager
-def _loops_as_they_are(graph: Graph) -> Iterator[None]:
-    """Context that forgets which loops turned out to be for Python alone: for sizes that were only tried."""
-    known = {op.region: op.region.hosted for op in graph.get_operations() if op.region is not None}
-    try:
-        yield
-    finally:
-        for region, hosted in known.items():
-            region.hosted = hosted
 
 
 def _target(text: str) -> CpuTarget:
@@ -248,7 +266,7 @@ def _size(
     shape = type.shape if given is None else tuple(None if n is None else int(n) for n in given)
     if given is not None and not compatible(shape, type.shape):
         raise _unknown(name, label, tensor, given)
-    if shape is None or (tensor.dtype is string and None in shape):
+    if shape is None:
         raise _unknown(name, label, tensor)
     declared = type.shape or shape
     return tuple(n if m is None else m for n, m in zip(shape, declared, strict=True))

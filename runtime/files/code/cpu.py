@@ -13,7 +13,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,16 +39,20 @@ from staticgraph.runtime.cpu.disk.loaded_program import (
 )
 from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.failures.checked_step import CheckedStep
+from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files import graph_json
 from staticgraph.runtime.files.arrays import safetensors
-from staticgraph.runtime.files.attributes import Kinds, dump, fields, items, parse
+from staticgraph.runtime.files.attributes import Kinds, check, dump, fields, items, parse
 from staticgraph.runtime.files.code.open_record import OpenRecord, encode_open_type, open_record
 from staticgraph.runtime.files.signature import BoundFunction
 from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.session import Session
 from staticgraph.runtime.state.variables import VariableStore
 from staticgraph.runtime.step_compiler import StepCompiler
+
+if TYPE_CHECKING:
+    from staticgraph.runtime.files.code.stages import StagedRun
 
 _PROGRAMS = "programs.json"
 _DECIDING = (
@@ -59,7 +63,7 @@ _DECIDING = (
     "codegen/llvm/step.py",
     "codegen/llvm/step_function.py",
     "codegen/native/pool.py",
-    "codegen/native/pool_layout.py",
+    "codegen/native/layouts.py",
     "codegen/llvm/control_flow.py",
     "codegen/native/dispatch_layout.py",
     "codegen/native/dispatch.py",
@@ -79,6 +83,7 @@ _FAMILIES: Mapping[str, set[str]] = {
 }
 
 _HEAD: Kinds = {"layout": (str,), "target": (dict,), "programs": (list,)}
+_IF_STAGED: Kinds = {"runs": (list,)}  # of functions with host ops, which are compiled in stages
 _TARGET: Kinds = {
     "triple": (str,),
     "data_layout": (str,),
@@ -94,21 +99,36 @@ _PROGRAM: Kinds = {
     "advances": (list,), "writes": (list,), "draws": (list,), "may_overwrite": (bool,), "codes": (list,),
     "checked": (bool,),
 }  # fmt: skip
-_IF_OPEN: Kinds = {"open": (dict,), "sizes": (list,), "regions": (list,)}  # of a program with open sizes
+_IF_ANY: Kinds = {
+    "open": (dict,), "sizes": (list,), "regions": (list,),  # of a program with open sizes
+    "stage": (list,), "captured": (list,),  # of a stage: its place, what it computes for host ops
+}  # fmt: skip
 _MOST_BYTES = 1 << 48
 NO_VALUES: Mapping[Tensor, np.ndarray] = MappingProxyType({})
 
 
 def write(
-    target: CpuTarget, programs: Sequence[tuple[dict[str, Any], bytes]], objects: Mapping[str, bytes]
+    target: CpuTarget,
+    programs: Sequence[tuple[dict[str, Any], bytes]],
+    runs: Sequence[dict[str, Any]],
+    objects: Mapping[str, bytes],
 ) -> list[Any]:
-    """The pieces of a member: programs, as `record` tells them and their constants, and their functions."""
+    """The pieces of a member.
+
+    Args:
+        target: The processor.
+        programs: Programs as `record` tells them, and their constants.
+        runs: Runs in stages, as `run_record` tells them.
+        objects: The functions of the programs.
+    """
     told = {"triple": target.triple, "data_layout": target.data_layout, "cpu": target.cpu}
-    head = {
+    head: dict[str, Any] = {
         "layout": layout_version(),
         "target": {**told, "features": target.features, "fast_math": target.fast_math},
         "programs": [record for record, _ in programs],
     }
+    if runs:
+        head["runs"] = [*runs]
     entries = {_PROGRAMS: dump(head).encode(), **objects}
     entries |= {str(number): constants for number, (_, constants) in enumerate(programs)}
     return packed(entries)
@@ -159,7 +179,7 @@ def _names(operations: Iterable[Operation]) -> list[str]:
 def described(member: memoryview) -> tuple[str, list[dict[str, Any]]]:
     """Return a member's description: the features of its target, and signature and feeds of each program."""
     head, _ = _parts(member)
-    told = [fields(program, "a program", _PROGRAM, _IF_OPEN) for program in head["programs"]]
+    told = [fields(program, "a program", _PROGRAM, _IF_ANY) for program in head["programs"]]
     return _target(head).features, [{"signature": p["signature"], "feeds": feeds(p)} for p in told]
 
 
@@ -182,27 +202,75 @@ def adopt(members: Iterable[bytes], signatures: Mapping[str, BoundFunction], ses
         return
     *_, head, entries = max(fitting, key=lambda each: each[:2])
     cpu_jit.provide({name: data for name, data in entries.items() if not name.isdigit()})
+    runs = [_run(signatures, told) for told in head.get("runs", ())]
     for number, told in enumerate(head["programs"]):
-        told = fields(told, "a program", _PROGRAM, _IF_OPEN)
-        bound = signatures.get(told["signature"])
-        if bound is None or str(number) not in entries or not told["codes"]:
-            raise InvalidFileError(f"it has no signature {told['signature']!r}, or no code for it")
-        feeds = tuple(_input(bound, name) for name in items(told["feeds"], "the feeds of a program", str))
-        opened = OpenRecord(told["open"])
-        prepared = _prepared(bound.graph, feeds, told, opened, entries[str(number)])
+        told = fields(told, "a program", _PROGRAM, _IF_ANY)
+        bound = _bound(signatures, told)
+        if str(number) not in entries or not told["codes"]:
+            raise InvalidFileError(f"it has no code for the signature {told['signature']!r}")
         try:
-            if told["open"] is not None:
-                _adopt_open(session, bound, prepared, opened)
-                continue
-            again = functools.partial(_step, bound, prepared)
-            checks = CheckedStep(bound.graph, again) if prepared.step.checked else None
-            session.adopt(bound.fetches, feeds, CpuExecutable(prepared, checks=checks))
+            if told["stage"] is None:
+                _adopt(session, bound, told, entries[str(number)])
+            else:
+                _add_stage(runs, bound.graph, told, entries[str(number)])
         except cpu_jit.MissingCode as missing:
             raise InvalidFileError(f"it has no code for the function {missing}") from None
+    for run, bound in runs:
+        run.adopt(bound.fetches, in_order(_input(bound, label) for label in run.labels), session)
 
 
-def _adopt_open(session: Session, bound: BoundFunction, prepared: LoadedProgram, opened: OpenRecord) -> None:
-    """Let `session` run a program for all values of its open sizes."""
+def _bound(signatures: Mapping[str, BoundFunction], told: Any) -> BoundFunction:
+    """Return the signature that a record tells of."""
+    name = check(told, "a record", dict).get("signature")
+    if not isinstance(name, str) or name not in signatures:
+        raise InvalidFileError(f"it has no signature {name!r}")
+    return signatures[name]
+
+
+def _run(signatures: Mapping[str, BoundFunction], told: Any) -> tuple[StagedRun, BoundFunction]:
+    from staticgraph.runtime.files.code.stages import StagedRun  # few files have some
+
+    bound = _bound(signatures, told)
+    return StagedRun(bound.graph, told), bound
+
+
+def _adopt(session: Session, bound: BoundFunction, told: dict[str, Any], constants: bytes) -> None:
+    """Let `session` run a program that is the whole of a function."""
+    feeds = tuple(_input(bound, name) for name in items(told["feeds"], "the feeds of a program", str))
+    opened = OpenRecord(told["open"])
+    prepared = _prepared(bound.graph, feeds, told, opened, constants)
+    run, limit = session.run_for(bound.fetches, feeds, [prepared.step]), session.settings.memory_limit
+    if told["open"] is not None:
+        shapes, blocks = _open_sizes(prepared, opened)
+        if run is not None:
+            made = backend.bound(prepared, limit=limit)
+            run.programs.adopt_open(shapes, blocks, prepared.step, made)
+        return
+    again = functools.partial(_step, bound, prepared)
+    checks = CheckedStep(bound.graph, again) if prepared.step.checked else None
+    program = CpuExecutable(prepared, checks=checks)
+    if run is not None and (limit is None or prepared.memory.peak <= limit):
+        run.programs.adopt(program)
+
+
+def _add_stage(
+    runs: Sequence[tuple[StagedRun, BoundFunction]], graph: Graph, told: dict[str, Any], constants: bytes
+) -> None:
+    """Give a program to the stage that it is for."""
+    place = items(told["stage"], "the place of a stage", int)
+    if len(place) != 2 or not 0 <= place[0] < len(runs):
+        raise InvalidFileError("a program is for a stage of no run")
+    run, number = runs[place[0]][0], place[1]
+    captured = run.captured(number, told["captured"])
+    opened = OpenRecord(told["open"])
+    prepared = _prepared(graph, run.stage(number).feeds, told, opened, constants, captured)
+    shapes, blocks = (None, ()) if told["open"] is None else _open_sizes(prepared, opened)
+    cpu_jit.load(prepared.codes)
+    run.add(number, prepared, shapes, blocks)
+
+
+def _open_sizes(prepared: LoadedProgram, opened: OpenRecord) -> tuple[OpenShapes, tuple[AnySize, ...]]:
+    """Return the shapes of the feeds of a program for all sizes, and the bytes of its blocks of memory."""
     step, program = prepared.step, prepared.program
     shapes = opened.shapes(step.feeds)
     given = zip(step.feeds, shapes.shapes, program.arguments, strict=False)
@@ -211,9 +279,7 @@ def _adopt_open(session: Session, bound: BoundFunction, prepared: LoadedProgram,
     cpu_jit.load(prepared.codes)  # that each function is there is told now
     types = (*program.arguments, *program.results)
     memory = [t.size * t.dtype.size for t in types if is_open(t.static_shape)]
-    blocks = tuple(dict.fromkeys((*opened.blocks(), *memory, program.arena)))
-    limit = session.settings.memory_limit
-    session.adopt_open(bound.fetches, step.feeds, shapes, blocks, step, backend.bound(prepared, limit=limit))
+    return shapes, tuple(dict.fromkeys((*opened.blocks(), *memory, program.arena)))
 
 
 def fits(target: CpuTarget, here: CpuTarget) -> bool:
@@ -251,7 +317,8 @@ def _parts(member: memoryview) -> tuple[dict[str, Any], dict[str, bytes]]:
     entries = unpacked(member)
     if _PROGRAMS not in entries:
         raise InvalidFileError(f"its code has no {_PROGRAMS}")
-    return fields(parse(entries.pop(_PROGRAMS), _PROGRAMS), _PROGRAMS, _HEAD), entries
+    head = fields(parse(entries.pop(_PROGRAMS), _PROGRAMS), _PROGRAMS, _HEAD, _IF_STAGED)
+    return {key: value for key, value in head.items() if value is not None}, entries
 
 
 def _target(head: dict[str, Any]) -> CpuTarget:
@@ -290,7 +357,12 @@ def _input(bound: BoundFunction, name: str) -> Tensor:
 
 
 def _prepared(
-    graph: Graph, feeds: tuple[Tensor, ...], told: dict[str, Any], opened: OpenRecord, constants: bytes
+    graph: Graph,
+    feeds: tuple[Tensor, ...],
+    told: dict[str, Any],
+    opened: OpenRecord,
+    constants: bytes,
+    captured: tuple[tuple[Operation, Tensor | int], ...] = (),
 ) -> LoadedProgram:
     """The program that a record tells of, after all that it says was looked at."""
 
@@ -320,7 +392,8 @@ def _prepared(
         raise InvalidFileError("the numbers of a program do not fit together")
     step = LoadedStep(
         NO_FUNCTION, feeds, operations("reads"), operations("counters"), advances,
-        told["fetches"], operations("writes"), operations("draws"), (), told["may_overwrite"],
+        told["fetches"], operations("writes"), operations("draws"), captured,
+        told["may_overwrite"],
         checked=told["checked"], needed=[*operations("needed")],
     )  # fmt: skip
     if not all(name.isascii() for name in items(told["codes"], "the functions of a program", str)):

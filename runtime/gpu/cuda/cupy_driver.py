@@ -21,18 +21,17 @@ from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError, UnimplementedError
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
-from staticgraph.compiler.lower.memory_use import size_text
-from staticgraph.runtime.gpu.arrivals import Arrival, Event
+from staticgraph.compiler.lower.buffer_assignment import size_text
 from staticgraph.runtime.gpu.cuda import cudnn, nvrtc
-from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
+from staticgraph.runtime.gpu.cuda import nvrtc as in_groups
 from staticgraph.runtime.gpu.cuda.connection import KINDS, Connection
 from staticgraph.runtime.gpu.cuda.cublas import LEAST_WORKSPACE, Cublas, Multiply, library, workspace_size
 from staticgraph.runtime.gpu.cuda.cublas_lt import CublasLt
 from staticgraph.runtime.gpu.cuda.driver import Card, Direction
 from staticgraph.runtime.gpu.cuda.failure import NO_BINARY, NOT_FOUND, OUT_OF_MEMORY, explained
+from staticgraph.runtime.gpu.cuda.moments import Arrival, Event, Mark
 from staticgraph.runtime.gpu.graphs.edges import edges
 from staticgraph.runtime.gpu.graphs.launches import InstantiatedGraph, LoadedKernel
-from staticgraph.runtime.gpu.graphs.marks import Mark
 from staticgraph.runtime.gpu.graphs.spans import Spans
 
 _PRODUCTS = 2  # with the largest workspaces, side by side

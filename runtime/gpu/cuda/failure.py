@@ -20,7 +20,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compiled_step import CompiledStep
-    from staticgraph.compiler.lower.memory_use import MemoryUse
+    from staticgraph.compiler.lower.buffer_assignment import MemoryUse
 
 OUT_OF_MEMORY = 2
 NO_CARD, OLD_DRIVER, BUSY, FORKED = 100, 35, 46, 3

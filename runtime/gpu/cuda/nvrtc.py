@@ -1,27 +1,31 @@
 """NVRTC, NVIDIA's compiler of CUDA C, through `ctypes`: machine code for a GPU that need not be here.
 
 CuPy's way to it asks for CUDA's headers and flushes small numbers to zero; this one does neither. Images are
-kept on disk with the other objects, under a hash of all that decides their content.
+kept on disk with the other objects, under a hash of all that decides their content. It takes its time for
+each function, and compiles several side by side.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from ctypes.util import find_library
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files, version
 from typing import Any
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
+from staticgraph.compiler.codegen.cuda.prelude import PRELUDE
 from staticgraph.compiler.graph.errors import FailedPreconditionError
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.disk import object_cache
-from staticgraph.runtime.gpu.cuda.source import source
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")  # of GPUs since 2018
 OPTIONS = ("--std=c++17",)
@@ -212,3 +216,42 @@ def _words(library: Any, status: int) -> str:
 def _check(library: Any, status: int) -> None:
     if status:
         raise RuntimeError(f"NVRTC: {_words(library, status)}")
+
+
+def source(functions: Iterable[CudaFunction]) -> str:
+    """The prelude and these functions. Lines are counted anew in each, so that a message names it."""
+    parts = {PRELUDE: "prelude"}
+    for function in functions:  # some of which may call the same ones
+        parts |= dict.fromkeys((*function.before, function.definition), function.name)
+    return "".join(f'#line 1 "{name}"\n{text}\n' for text, name in parts.items())
+
+
+TOGETHER = 24 << 10  # characters of text that are worth what all functions have in common once more
+
+
+def groups(functions: Sequence[CudaFunction]) -> list[list[CudaFunction]]:
+    """Functions in their order, in groups that take about as long to compile."""
+    found: list[list[CudaFunction]] = []
+    size = TOGETHER
+    for function in functions:
+        if size >= TOGETHER:
+            found.append([])
+            size = 0
+        found[-1].append(function)
+        size += len(function.text)
+    return found
+
+
+def compiled(
+    functions: Sequence[CudaFunction], architecture: str
+) -> Iterator[tuple[list[CudaFunction], bytes]]:
+    """Compile groups of functions, and yield each with its image."""
+    parts = groups(functions)
+    if len(parts) < 2:
+        yield from ((part, compile(part, architecture)) for part in parts)
+        return
+    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1), "nvrtc") as pool:
+        # A thread does not have the switches of this one by itself, such as where the cache is.
+        asked = [pool.submit(copy_context().run, compile, part, architecture) for part in parts]
+        for part, image in zip(parts, asked, strict=True):
+            yield part, image.result()

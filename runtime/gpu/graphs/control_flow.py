@@ -28,8 +28,7 @@ from staticgraph.compiler.lower.program import (
 )
 from staticgraph.runtime.gpu.graphs import predicated_branch
 from staticgraph.runtime.gpu.graphs.predicated_loop import PredicatedLoop, within_deadline
-from staticgraph.runtime.gpu.graphs.recording import Recording
-from staticgraph.runtime.gpu.graphs.tables import at, inner_table
+from staticgraph.runtime.gpu.graphs.recording import Recording, at, inner_table
 
 _TRUTH = np.dtype(np.int8)
 MOST_CAPTURED = 20_000  # instructions of all rounds of a loop in a graph

@@ -17,7 +17,7 @@ from dataclasses import field
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
 from staticgraph.compiler.codegen.cuda.merged import Lanes, can_be_part, merged, shared_by
-from staticgraph.compiler.kernel.schedule_gpu.limits import ARGUMENT_BYTES, SHARED_BYTES
+from staticgraph.compiler.kernel.schedule_gpu.target import ARGUMENT_BYTES, SHARED_BYTES
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.graphs.order import Order, Span

@@ -4,15 +4,21 @@ A piece waits for the last writer of what it reads. It also waits for the last w
 readers, of what it writes. Memory is a line of segments, each with its last writer and the readers since. An
 access cuts segments at its ends, and the bytes that it writes become one segment. Dependencies that follow
 from others are left out.
+
+A capture on one stream is a chain: each piece of work waits for the one before. An overlapping capture waits
+only for dependencies, so that a GPU may do several pieces at a time: each declares the bytes that it reads
+and writes before it is enqueued.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import field
 
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.gpu.cuda.driver import Driver
 
 Span = tuple[int, int]  # addresses: the first byte, and the one after the last
 NOBODY = -1
@@ -109,3 +115,50 @@ def depth(waits: Sequence[Iterable[int]]) -> int:
     for each in waits:
         depths.append(1 + max((depths[n] for n in each), default=0))
     return max(depths, default=0)
+
+
+_NOTHING = nullcontext()
+
+
+class Chain:
+    """Order of a stream: each piece of work waits for the one before."""
+
+    def work(self, reads: Iterable[Span], writes: Iterable[Span]) -> AbstractContextManager[None]:
+        """Context in which work is asked for that reads and writes these bytes."""
+        return _NOTHING
+
+
+class Overlap(Chain):
+    """Order of a capture: each piece of work waits for those that it depends on. One for each capture."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._order = Order()
+        self._nodes: list[tuple[int, ...]] = []  # of the graph, that a piece of work is done with
+
+    @contextmanager
+    def work(self, reads: Iterable[Span], writes: Iterable[Span]) -> Iterator[None]:
+        nodes = (node for number in self._order.add(reads, writes) for node in self._nodes[number])
+        self._driver.wait_for(dict.fromkeys(nodes))  # work that asked for nothing has the nodes of others
+        yield
+        self._nodes.append(self._driver.waits())
+
+
+class Ring:
+    """Memory that is handed out piece after piece, and from the start again when it is used up: so work that
+    is asked for in succession gets different memory where there is enough.
+    """
+
+    def __init__(self, address: int, size: int) -> None:
+        self._start = self.place = address
+        self._end = address + size
+
+    def take(self, size: int) -> int:
+        """The address of so many bytes, at most as many as there are."""
+        if self.place + size > self._end:
+            self.place = self._start
+        self.place += size
+        return self.place - size
+
+
+CHAIN = Chain()

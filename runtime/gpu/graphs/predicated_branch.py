@@ -18,8 +18,7 @@ from staticgraph.compiler.lower.program import Branch, Program
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.predicate import WORD, NotPredicable, Predicate, Predicated, state_bytes
-from staticgraph.runtime.gpu.graphs.recording import Recording
-from staticgraph.runtime.gpu.graphs.tables import Table, at, inner_table
+from staticgraph.runtime.gpu.graphs.recording import Recording, Table, at, inner_table
 
 # Pieces of all branches of an instruction, above which the host chooses. To wait for the GPU costs 7 us and
 # lets it wait in turn; a piece that does nothing costs up to 0.7 us, and small ones are merged.

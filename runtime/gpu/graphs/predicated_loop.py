@@ -22,8 +22,7 @@ from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.gpu.graphs.predicate import WORD, Predicate, Predicated
 from staticgraph.runtime.gpu.graphs.predicated_branch import states_of
-from staticgraph.runtime.gpu.graphs.recording import Recording
-from staticgraph.runtime.gpu.graphs.tables import Table, at, inner_table
+from staticgraph.runtime.gpu.graphs.recording import Recording, Table, at, inner_table
 from staticgraph.runtime.state.resources import remaining
 
 _SHORT, _LONG = 2, 8  # iterations in a graph

@@ -40,11 +40,10 @@ from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.control_flow import branch, loop, require
 from staticgraph.runtime.gpu.graphs.kept import NOTHING, KeptResults
 from staticgraph.runtime.gpu.graphs.merging import RecordedWork, plan
-from staticgraph.runtime.gpu.graphs.order import Span
-from staticgraph.runtime.gpu.graphs.overlap import CHAIN, Chain, Overlap, Ring
+from staticgraph.runtime.gpu.graphs.order import CHAIN, Chain, Overlap, Ring, Span
 from staticgraph.runtime.gpu.graphs.predicate import NotPredicable, Predicate
 from staticgraph.runtime.gpu.graphs.predicated_branch import StepBranches
-from staticgraph.runtime.gpu.graphs.tables import Table, at
+from staticgraph.runtime.gpu.graphs.recording import Table, at
 from staticgraph.runtime.gpu.timing import COPIES, UNTIMED, Untimed
 from staticgraph.runtime.state.memory import empty, from_storage, to_storage
 

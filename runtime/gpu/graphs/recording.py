@@ -1,4 +1,4 @@
-"""Recorder of a program, as far as loops and branches need it."""
+"""Recorder of a program, as far as loops and branches need it, and the tables of addresses that it fills."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import Protocol
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
-from staticgraph.compiler.lower.program import Branch, Instruction, Program
+from staticgraph.compiler.lower.program import (
+    ARENA,
+    ARGUMENTS,
+    CONSTANTS,
+    Branch,
+    Inner,
+    Instruction,
+    Program,
+    Ref,
+)
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.gpu.graphs.predicate import Predicate
@@ -77,3 +86,19 @@ class Recording(Protocol):
 
     def number(self, address: int, dtype: np.dtype) -> int:
         """Return a number on the GPU, once all that was asked for is done."""
+
+
+Table = Sequence[int]  # the addresses of the bases of slots
+
+
+def at(table: Table, ref: Ref) -> int:
+    """The address of a place."""
+    return table[ref.slot] + ref.offset
+
+
+def inner_table(outer: Table, inner: Inner, places: Sequence[int]) -> tuple[int, ...]:
+    """The table of a program inside another one; `places` are those of its arguments and results."""
+    table = [0] * inner.program.slots
+    table[ARENA], table[CONSTANTS] = at(outer, inner.arena), at(outer, inner.constants)
+    table[ARGUMENTS : ARGUMENTS + len(places)] = places
+    return tuple(table)

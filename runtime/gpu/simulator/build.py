@@ -22,7 +22,7 @@ from pathlib import Path
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, Extents
 from staticgraph.compiler.support import forks
 from staticgraph.runtime.disk import object_cache
-from staticgraph.runtime.gpu.cuda.source import source
+from staticgraph.runtime.gpu.cuda.nvrtc import source
 
 HEADERS = ("dialect.h", "fiber.h", "races.h", "simt.h")
 COMPILERS = ("g++", "clang++", "c++")

@@ -6,13 +6,14 @@ pieces in one of the orders that these waits allow.
 
 from __future__ import annotations
 
+import heapq
+import random
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import field
 
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.gpu.simulator import topological
 from staticgraph.runtime.gpu.simulator.memory import Memory, move
 
 KINDS = ("allocation", "copy", "launch", "product", "convolution", "replay")
@@ -85,7 +86,7 @@ class SimulatedGraph:
         self.queue.outside_a_capture("a replay of another graph")
         self.queue.counts.replays += 1
         self.queue.meet_fault(REPLAY)
-        numbers = topological.order(self.waits, self.queue.schedule, self.replays)
+        numbers = order(self.waits, self.queue.schedule, self.replays)
         self.replays += 1
         self.queue.ask(*(self.work[number] for number in numbers))
 
@@ -245,3 +246,35 @@ class Queue:
             return
         del self._faults[kind]
         raise fault.error
+
+
+def order(waits: Sequence[Sequence[int]], schedule: int, replay: int = 0) -> list[int]:
+    """All nodes, each after those that it waits for, which are earlier ones.
+
+    `schedule`: 0 is the order of capture, odd ones put each node off as long as there is a later one to do,
+    the others are random, and different ones in each `replay`.
+
+    >>> waits = [[], [], [0], [1]]
+    >>> order(waits, 0), order(waits, 1)
+    ([0, 1, 2, 3], [1, 3, 0, 2])
+    """
+    if schedule == 0:
+        return list(range(len(waits)))
+    rng = random.Random(f"{schedule} {replay}")
+    rank: Callable[[int], float] = (lambda node: -node) if schedule % 2 else (lambda node: rng.random())
+    left = [len(each) for each in waits]
+    after: list[list[int]] = [[] for _ in waits]
+    for node, each in enumerate(waits):
+        for earlier in each:
+            after[earlier].append(node)
+    ready = [(rank(node), node) for node, count in enumerate(left) if not count]
+    heapq.heapify(ready)
+    found = []
+    while ready:
+        _, node = heapq.heappop(ready)
+        found.append(node)
+        for following in after[node]:
+            left[following] -= 1
+            if not left[following]:
+                heapq.heappush(ready, (rank(following), following))
+    return found

@@ -22,6 +22,7 @@ from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.runtime import switches
 from staticgraph.runtime.gpu.cuda.installed import version
 from staticgraph.runtime.reports.table import duration
+from staticgraph.runtime.state.system_memory import memory
 
 REQUIRED = {"numpy": "1.26", "llvmlite": "0.44", "networkx": "3.2", "graphviz": "0.20"}
 _PYTHON = (3, 11)
@@ -108,7 +109,7 @@ def processor() -> Iterator[Finding]:
     threads = get_num_threads()
     work = "1 thread works" if threads == 1 else f"{threads} threads work"
     yield Finding("cores", State.OK, f"{count}, of which {usable} may be used; {work} on a step")
-    found = machine.memory()
+    found = memory()
     if found is not None:
         free = f", {found[1] / 2**30:.1f} GiB free" if found[1] is not None else ""
         yield Finding("memory", State.OK, f"{found[0] / 2**30:.1f} GiB{free}")

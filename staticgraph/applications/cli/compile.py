@@ -50,7 +50,7 @@ def compile(options: argparse.Namespace) -> int:
     from staticgraph.applications.cli.opening import loaded
     from staticgraph.runtime.aot.build import build
     from staticgraph.runtime.aot.steps import Shapes
-    from staticgraph.runtime.cpu.llvm.target import target_of
+    from staticgraph.runtime.cpu.target import target_of
 
     output = options.output or options.file.with_suffix("")
     target = target_of(options.target, options.cpu, options.features)

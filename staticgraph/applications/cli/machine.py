@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 _NVIDIA = Path("/proc/driver/nvidia/version")
-_GROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 def processor() -> str | None:
@@ -23,18 +22,6 @@ def cores() -> tuple[int, int]:
     """Return the number of cores, and the number of cores that this process may use."""
     there = os.cpu_count() or 1
     return there, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else there
-
-
-def memory() -> tuple[int, int | None] | None:
-    """Bytes that there are, or that this process may use where that is less, and those that are free."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not a POSIX system
-        return None
-    free = re.search(r"^MemAvailable:\s*(\d+) kB$", _text(Path("/proc/meminfo")), re.MULTILINE)
-    limit = _text(_GROUP).strip()
-    allowed = min(total, int(limit)) if limit.isdecimal() else total
-    return allowed, min(1024 * int(free[1]), allowed) if free else None
 
 
 def nvidia_driver() -> str | None:

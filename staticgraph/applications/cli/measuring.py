@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staticgraph.applications.cli.terminal import Progress
-from staticgraph.compiler.lower.memory_use import size_text
+from staticgraph.compiler.lower.buffer_assignment import size_text
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.functions import Opened
 from staticgraph.runtime.cpu.jit import host

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
 
 from staticgraph.compiler.graph.errors import DataLossError
+from staticgraph.compiler.support.own_process import command, limit
 
 _SECONDS = 60.0
 _MEMORY = 4 << 30  # bytes of addresses that the process may have
 _LARGEST_PICTURE = 16 << 20
-_CODE = "from staticgraph.applications.dashboard.drawing import draw; draw()"
 
 
 class Drawer:
@@ -29,14 +28,11 @@ class Drawer:
         Raises:
             DataLossError: The bytes are no graph that can be drawn in a minute, as the message says.
         """
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         pipe = subprocess.PIPE
         with self._lock:
             if self._stopped:
                 raise DataLossError("the server has stopped")
-            process = subprocess.Popen(
-                [sys.executable, "-c", _CODE], stdin=pipe, stdout=pipe, stderr=pipe, env=environment
-            )
+            process = subprocess.Popen(command(__name__, draw.__name__), stdin=pipe, stdout=pipe, stderr=pipe)
             self._processes.add(process)
         try:
             drawn, told = process.communicate(graph, _SECONDS)
@@ -64,7 +60,7 @@ class Drawer:
 
 def draw() -> None:
     """Draw the GraphDef of the standard input to the standard output: the process of `picture`."""
-    _limit_memory()
+    limit(_MEMORY)
     import staticgraph as sg
     from staticgraph.formats.tf.graph_def.importing import import_graph_def
     from staticgraph.formats.tf.messages.graph import GraphDef
@@ -73,13 +69,3 @@ def draw() -> None:
     with graph.as_default():
         import_graph_def(GraphDef.FromString(sys.stdin.buffer.read()), name="")
     sys.stdout.buffer.write(sg.visualize(graph).svg.encode())
-
-
-def _limit_memory() -> None:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = _MEMORY if hard == resource.RLIM_INFINITY else min(_MEMORY, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (most, hard))

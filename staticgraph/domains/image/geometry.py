@@ -11,8 +11,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float64, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.recording.op_count import counted_as
-from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.image.shapes import as_image, checked_image, height_and_width, with_sizes

@@ -12,7 +12,7 @@ from staticgraph.building.sizes import Size, is_known, larger
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, float64, int32
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.recording.snapshot import snapshot
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor

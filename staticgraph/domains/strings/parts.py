@@ -6,7 +6,7 @@ from typing import Any
 
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.renamed import needed, renamed
+from staticgraph.building.signatures import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32, string
 from staticgraph.compiler.graph.errors import misuse, require

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from staticgraph.draw.dot.markup import JOINER
+from staticgraph.draw.dot.source import JOINER
 from staticgraph.draw.wording import printable
 
 _SVG = "http://www.w3.org/2000/svg"

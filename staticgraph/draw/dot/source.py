@@ -1,16 +1,90 @@
-"""A drawing as text in Graphviz's language."""
+"""A drawing as text in Graphviz's language.
+
+Labels and the legend are in its HTML-like markup. Text from outside comes in through `plain` or `escaped`.
+"""
 
 from __future__ import annotations
 
+import html
 import math
+from collections.abc import Iterator, Sequence
 
 import graphviz
 
-from staticgraph.draw.dot.legend import legend_table
-from staticgraph.draw.dot.markup import escaped, label, plain
 from staticgraph.draw.model import SPINE, Box, Drawing, Flow, Link, Path, Region, Role, Work, spine, weight
-from staticgraph.draw.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
-from staticgraph.draw.wording import box_lines, shorten
+from staticgraph.draw.palette import (
+    ACCENT,
+    FLOWS,
+    FONT,
+    INK,
+    NESTED_SCOPE,
+    QUIET,
+    ROLES,
+    WORKS,
+    LegendEntry,
+    entries,
+)
+from staticgraph.draw.wording import box_lines, printable, shorten
+
+# Behind a backslash, Graphviz takes some letters for "the name of this node" and the like, in markup too, and
+# in some attributes it looks twice. This invisible character comes between the two.
+JOINER = "\u2060"
+
+
+def plain(text: str) -> str:
+    """`text` as markup that shows exactly it."""
+    return _entities(text).replace("\\", "\\" + JOINER)
+
+
+def escaped(text: str) -> str:
+    """`text`, of one or more lines, for an attribute in which Graphviz expands entities and backslashes."""
+    lines = (_entities(line).replace("\\", "\\\\" + JOINER) for line in text.split("\n"))
+    return graphviz.nohtml("\\n".join(lines))
+
+
+def _entities(text: str) -> str:
+    return html.escape(printable(text), quote=False)
+
+
+def label(
+    title: str, lines: Sequence[str] = (), bold: bool = True, quiet: bool = False, room: int = 0
+) -> str:
+    """A title with small lines below it, and `room` spaces for fonts wider than Graphviz believes."""
+    head = (plain(title) or " ") + "&nbsp;" * room
+    head = f"<b>{head}</b>" if bold and not quiet else head
+    if not lines:
+        return f"<{head}>"
+    rows = [head, *(f'<font point-size="9" color="{QUIET}">{plain(line)}</font>' for line in lines)]
+    cells = "".join(f"<tr><td>{row}</td></tr>" for row in rows)
+    return f'<<table border="0" cellborder="0" cellspacing="0" cellpadding="1">{cells}</table>>'
+
+
+def legend_table(drawing: Drawing) -> str:
+    """The legend as an HTML-like table; empty if there is nothing to explain."""
+    found = list(entries(drawing))
+    if not found:
+        return ""
+    across = 2 if len(drawing.boxes) < 12 else 3
+    rows = "".join(f"<tr>{''.join(map(_cells, row))}</tr>" for row in _batched(found, across))
+    return f'<table border="0" cellborder="0" cellspacing="5" cellpadding="1">{rows}</table>'
+
+
+def _batched(found: list[LegendEntry], across: int) -> Iterator[list[LegendEntry]]:
+    for start in range(0, len(found), across):
+        yield found[start : start + across]
+
+
+def _cells(entry: LegendEntry) -> str:
+    if entry.arrow:
+        sample = f'<td width="26"><font color="{entry.stroke}">{entry.arrow}</font></td>'
+    else:
+        sample = (
+            f'<td width="26" height="13" fixedsize="true" border="{round(entry.width)}" '
+            f'bgcolor="{entry.fill}" color="{entry.stroke}"></td>'
+        )
+    text = f'<font point-size="9" color="{QUIET}">{plain(entry.text)}&nbsp;&nbsp;</font>'
+    return f'{sample}<td align="left">{text}</td>'
+
 
 TITLE = 34  # characters of a title
 

@@ -9,9 +9,8 @@ distances between them, and one linear program finds them (`distances`).
 from __future__ import annotations
 
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.draw.layout.chains import chained
 from staticgraph.draw.layout.model import Layout, Plan
-from staticgraph.draw.layout.order import ordered
+from staticgraph.draw.layout.order import chained, ordered
 from staticgraph.draw.layout.places import placed
 from staticgraph.draw.layout.ranks import ranked
 from staticgraph.draw.layout.routes import routed
@@ -32,7 +31,7 @@ def lay_out(plan: Plan, sideways: bool = False) -> Layout:
     if not plan.nodes:
         return Layout(0, 0, (), (), (), {})
     if sideways:
-        from staticgraph.draw.layout.turned import turned, turned_plan  # few ask for it
+        from staticgraph.draw.layout.model import turned, turned_plan  # few ask for it
 
         return turned(lay_out(turned_plan(plan)))
     _check(len(plan.nodes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.draw.model import Path
@@ -74,3 +74,29 @@ class Layout:
     routes: tuple[Route, ...]
     labels: tuple[tuple[int, int] | None, ...]
     areas: Mapping[Path, Place]
+
+
+def turned_plan(plan: Plan) -> Plan:
+    """Return a plan whose boxes are as wide as they were high."""
+    nodes = tuple(replace(node, width=node.height, height=node.width) for node in plan.nodes)
+    return replace(plan, nodes=nodes, arcs=tuple(replace(arc, label=(0, 0)) for arc in plan.arcs), titles={})
+
+
+def turned(layout: Layout) -> Layout:
+    """Return a layout with its axes exchanged."""
+    return Layout(
+        layout.height,
+        layout.width,
+        tuple(map(_turned, layout.places)),
+        tuple(Route(_pairs_turned(route.points)) for route in layout.routes),
+        layout.labels,
+        {path: _turned(place) for path, place in layout.areas.items()},
+    )
+
+
+def _turned(place: Place) -> Place:
+    return Place(place.y, place.x, place.height, place.width)
+
+
+def _pairs_turned(points: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(points[i ^ 1] for i in range(len(points)))

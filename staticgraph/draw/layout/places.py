@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.draw.layout.chains import Chains
-from staticgraph.draw.layout.distances import Distance, nearest
 from staticgraph.draw.layout.model import Place, Plan
+from staticgraph.draw.layout.order import Chains
+from staticgraph.draw.layout.ranks import Distance, nearest
 from staticgraph.draw.model import Path
 
 MARGIN = 10  # between the border of an area and what is in it

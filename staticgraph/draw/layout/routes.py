@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from staticgraph.draw.layout.chains import LABEL_GAP, Chains
 from staticgraph.draw.layout.model import Layout, Place, Plan, Route
+from staticgraph.draw.layout.order import LABEL_GAP, Chains
 from staticgraph.draw.layout.places import Places
 
 _APART = 9  # between the ends of arrows at one box, where there is room

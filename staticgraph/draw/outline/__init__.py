@@ -13,8 +13,12 @@ from dataclasses import replace
 
 from staticgraph.draw.model import Drawing, Flow, Role
 from staticgraph.draw.outline.blocks import with_blocks_once
-from staticgraph.draw.outline.closed import with_calls_closed, with_optimizers_closed
-from staticgraph.draw.outline.sources import with_stubs, with_weights_inside
+from staticgraph.draw.outline.closed import (
+    with_calls_closed,
+    with_optimizers_closed,
+    with_stubs,
+    with_weights_inside,
+)
 from staticgraph.draw.wording import amount
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from staticgraph.compiler.compile import Compiled, CompiledStep
+from staticgraph.compiler.compile import Compiled
+from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import HostCall, Launch
@@ -15,8 +16,7 @@ from staticgraph.compiler.stages import STAGES
 from staticgraph.draw.layout.model import Layout, Place
 from staticgraph.draw.model import Box, Drawing, Link, Path, Role, Work
 from staticgraph.draw.page.kernels import KernelFacts, kernel_facts, named
-from staticgraph.draw.page.placing import PORT, TITLE, place
-from staticgraph.draw.page.sheets import Port, Sheet, opened, sheets_of
+from staticgraph.draw.page.sheets import PORT, TITLE, Port, Sheet, opened, place, sheets_of
 from staticgraph.draw.page.stages import Compilation, Stage
 from staticgraph.draw.page.timeline import live_bytes, timeline
 from staticgraph.draw.wording import attribute_lines, shorten, type_text

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.fusion.group import Group
 from staticgraph.compiler.fusion.neighbours import neighbours
 from staticgraph.compiler.graph.errors import misuse

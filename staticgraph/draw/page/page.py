@@ -19,10 +19,10 @@ from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.draw.draw import fetches_of, found_in, graph_of, title_of
 from staticgraph.draw.page.contents import Data, contents
-from staticgraph.draw.page.programs import programs_of
 from staticgraph.draw.page.stages import stages_of
 from staticgraph.draw.picture import write
 from staticgraph.draw.wording import printable
+from staticgraph.runtime.fetches import Fetches
 
 SCRIPTS = ("arrange", "shapes", "index", "draw", "memory", "panel", "save", "page")
 
@@ -129,3 +129,30 @@ def _script() -> str:
 
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def programs_of(fetches: Fetches | None, session: Any) -> list[dict[str, Any]]:
+    """Return the programs of these fetches, oldest first; those of all runs for a whole graph.
+
+    Args:
+        fetches: What the page shows; None for a whole graph.
+        session: The session, or None.
+
+    Returns:
+        For each program why it was compiled and at which line, where its symbols are, its guards, and the
+        guard that failed in the older programs.
+    """
+    if session is None:
+        return []
+    return [
+        {
+            "what": each.what,
+            "why": each.why,
+            "place": "" if each.where is None else each.where.short,
+            "symbols": each.symbols.split(", ") if each.symbols else [],
+            "guards": list(each.guards),
+            "failed": each.failed,
+        }
+        for each in session.compiles
+        if fetches is None or each.what == fetches.text
+    ]

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from staticgraph.compiler.compile import CompiledStep, compile
+from staticgraph.compiler.compile import compile
+from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.stages import NAMES, observing, unchanged

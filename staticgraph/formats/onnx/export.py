@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.graph.errors import SaveError, layout, misuse, shown
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation, Tensor, needed
+from staticgraph.compiler.graph.tensor import Operation, Tensor, needed, with_inner
 from staticgraph.formats.onnx.proto import GraphProto, ModelProto, OperatorSetIdProto
 from staticgraph.formats.onnx.write import arrays as write_arrays
 from staticgraph.formats.onnx.write import linalg as write_linalg

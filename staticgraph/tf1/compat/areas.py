@@ -27,7 +27,7 @@ from staticgraph.tf1.keras import estimator as keras_estimator
 
 # Modules that have the same name in `staticgraph`, now or later.
 _SAME = """
-    audio bitwise data data.experimental debugging distribute distributions
+    bitwise data data.experimental debugging distribute distributions
     estimator.experimental estimator.export estimator.inputs feature_column graph_util
     image io keras keras.activations keras.applications keras.applications.imagenet_utils
     keras.applications.inception_v3 keras.applications.mobilenet keras.applications.mobilenet_v2
@@ -66,6 +66,7 @@ TREE = Tree(
             ),
             old_names.ROOT | message_names.ROOT,
         ),
+        "audio": Area(("tf1.io.sounds",)),
         "app": Area((app,)),
         "app.flags": Area((flags, flag_groups)),
         "compat": Area((strings,), old_names.COMPAT),

@@ -112,6 +112,8 @@ _FRAMEWORK |= {
     **{name: f"python.util.deprecation.{name}" for name in _DEPRECATED.split()},
 }
 
+_TPU_MODULES = ("tpu", "tpu_config", "tpu_estimator", "tpu_function", "tpu_optimizer")
+
 # What means the same without eager execution.
 _SAME_AS_EVER = "TensorSpec Variable custom_gradient executing_eagerly function make_template"
 _EAGER = {name: name for name in _SAME_AS_EVER.split()} | {
@@ -130,7 +132,10 @@ AREAS: dict[str, Area] = contrib_modules.AREAS | {
     "contrib.eager.python.tfe": Area(areas=("contrib.eager",)),
     "contrib.nn": Area((".contrib.nn",)),
     "contrib.signal": Area(("signal",)),
+    "contrib.graph_editor": Area((".building.graph_editor",)),
     "contrib.stateless": Area(names=_STATELESS),
+    "contrib.summary": Area(("tf1.summary.written",)),
+    "contrib.summary.summary": Area(areas=("contrib.summary",)),
     "contrib.layers": Area(
         (
             contrib_layers, contrib_columns, channels, convolutions, normalization, optimize_loss,
@@ -144,10 +149,12 @@ AREAS: dict[str, Area] = contrib_modules.AREAS | {
             ".contrib.framework.shape_checks",
         ), _STEP | _CHECKPOINT | _FRAMEWORK
     ),
+    "contrib.framework.python.ops.audio_ops": Area(areas=("audio",)),
     "contrib.framework.nest": Area((".building.partial_structures",), areas=("nest",)),
     "contrib.slim": Area(areas=("contrib.layers", "contrib.framework")),
     "contrib.slim.learning": Area((slim_learning,)),
     "contrib.slim.evaluation": Area((".contrib.training.slim_evaluation",)),
+    "contrib.slim.queues": Area((".contrib.training.slim_queues",)),
     "contrib.slim.losses": Area((contrib_losses,)),
     "contrib.slim.initializers": Area(areas=("contrib.layers", "initializers")),
     "contrib.slim.regularizers": Area((regularizers,)),
@@ -204,6 +211,9 @@ AREAS: dict[str, Area] = contrib_modules.AREAS | {
     "contrib.legacy_seq2seq": Area((legacy_seq2seq, legacy_decoders, legacy_attention)),
     "contrib.slim.model_analyzer": Area((model_analyzer,)),
     "contrib.tpu": Area((accelerators, tpu_estimator)),
+    "contrib.tpu.python.tpu": Area(areas=("contrib.tpu",)),
+    **{f"contrib.tpu.python.tpu.{name}": Area(areas=("contrib.tpu",)) for name in _TPU_MODULES},
+    "tpu": Area((accelerators,)),
     "contrib.distribute": Area((contrib_distribute,), areas=("distribute",)),
     "contrib.checkpoint": Area(
         (".building.trackable",), {"CheckpointManager": "train.CheckpointManager"}

@@ -12,9 +12,9 @@ from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.formats.tf.messages.summary import Summary, SummaryMetadata
 from staticgraph.formats.tf.messages.tensors import make_tensor_proto
 from staticgraph.formats.tf.messages.wire import BYTES, DecodeError, read_length, read_tag, skip
+from staticgraph.tf1.io.wav import encode_wav
 from staticgraph.tf1.summary.buckets import count
 from staticgraph.tf1.summary.png import encode_png
-from staticgraph.tf1.summary.wav import encode_wav
 
 __all__ = ["audio", "histogram", "image", "merge", "scalar", "tensor", "text"]
 

@@ -30,9 +30,9 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors, may_
 from staticgraph.differentiation.gradients import gradients, no_gradients_error
 from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
-from staticgraph.state.scopes import variable_scope
+from staticgraph.state.slots import make_slot
 from staticgraph.state.variable_lists import trainable_variables
-from staticgraph.state.variables import Variable, place_slot
+from staticgraph.state.variables import Variable
 
 Pairs = list[tuple[Any, Any]]
 Exchange = Callable[[Pairs], Pairs]
@@ -268,9 +268,7 @@ class Optimizer:
     def _slot(self, var: Variable, slot_name: str, op_name: str, initial: Any) -> Variable:
         slots = self._slot_dict(slot_name)
         if var not in slots:
-            with variable_scope(None, f"{var.op.name}/{op_name}") as scope:
-                slots[var] = Variable(initial, trainable=False, name=f"{scope.name}/")
-                place_slot(slots[var], var)
+            slots[var] = make_slot(var, initial, op_name)
         return slots[var]
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Variable) -> Variable:

@@ -14,8 +14,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.initializers import Constant, Zeros
 from staticgraph.state.variables import Variable
 from staticgraph.train.optimizers import rules
-from staticgraph.train.optimizers.adaptive import AdagradOptimizer
-from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
+from staticgraph.train.optimizers.rule_optimizer import AdagradOptimizer, RuleOptimizer
 
 
 def _penalties(l1: float, l2: float) -> dict[str, Any]:

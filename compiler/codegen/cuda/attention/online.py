@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.expr import Load, identity
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import OnlineAttention
 from staticgraph.compiler.kernel.schedule_gpu.attention.form import SCORES
-from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
+from staticgraph.compiler.kernel.schedule_gpu.target import WARP
 
 _LEAST = constant(identity("maximum", float32).value, float32)
 

@@ -18,10 +18,10 @@ from staticgraph.compiler.codegen.cuda.rows.rows import RowWriter
 from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import IN_SHARED, WholeAttention, column
 from staticgraph.compiler.kernel.schedule_gpu.attention.form import SCORES, WEIGHTS
-from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.rows.group import stmts_of
 from staticgraph.compiler.kernel.schedule_gpu.rows.program import Sweep
 from staticgraph.compiler.kernel.schedule_gpu.strides import accessed
+from staticgraph.compiler.kernel.schedule_gpu.target import WARP
 from staticgraph.compiler.kernel.stmt import Store
 
 

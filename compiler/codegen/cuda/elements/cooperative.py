@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.sizes import proven
 from staticgraph.compiler.kernel.expr import Load, Local, identity, walk
 from staticgraph.compiler.kernel.loops.dependence import accesses
 from staticgraph.compiler.kernel.schedule_gpu.elements.cooperative import CooperativeSchedule, part_threads
-from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
+from staticgraph.compiler.kernel.schedule_gpu.target import WARP
 from staticgraph.compiler.kernel.stmt import (
     If,
     Let,

@@ -17,8 +17,8 @@ from staticgraph.compiler.graph.sizes import Size, same
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import PointwisePart, PointwiseSchedule
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
 from staticgraph.compiler.kernel.schedule_gpu.strides import counting
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS
 
 
 def pointwise(made: PointwiseSchedule) -> FunctionCall:

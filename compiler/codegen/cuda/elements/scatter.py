@@ -17,8 +17,8 @@ from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import (
     Scatter,
     ScatterSchedule,
 )
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
 from staticgraph.compiler.kernel.schedule_gpu.strides import replaced
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS
 from staticgraph.compiler.kernel.stmt import Store
 from staticgraph.compiler.support.dataclass import dataclass
 

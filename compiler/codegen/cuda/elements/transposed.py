@@ -22,7 +22,7 @@ from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, ca
 from staticgraph.compiler.codegen.cuda.places import split_count
 from staticgraph.compiler.kernel.expr import Index, Load, substitute
 from staticgraph.compiler.kernel.schedule_gpu.elements.transpose import TransposeSchedule
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS
 
 
 def transposed(plan: TransposeSchedule) -> FunctionCall:

@@ -11,9 +11,9 @@ from staticgraph.compiler.codegen.cuda.scalar import loaded
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.contraction import Contraction, Limit, count
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axis, Values, is_wide
 from staticgraph.compiler.kernel.schedule_gpu.products.direct import DirectSchedule, SplitK
+from staticgraph.compiler.kernel.schedule_gpu.target import WARP
 
 _WRITTEN_OUT = 32  # products in the text
 _COUNTED = 2**30  # values of an index of which a loop counts fewer in 32 bits

@@ -9,9 +9,9 @@ from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, product_call
 from staticgraph.compiler.graph.dtypes import uint64
 from staticgraph.compiler.graph.sizes import Size
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.library import PointerSchedule
 from staticgraph.compiler.kernel.schedule_gpu.products.results import ResultSchedule
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS, WARP
 
 
 def results(made: ResultSchedule) -> FunctionCall:

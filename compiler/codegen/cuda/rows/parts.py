@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.scalar import stored
-from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing
 from staticgraph.compiler.kernel.schedule_gpu.rows.parts import RowPart, meet
 from staticgraph.compiler.kernel.schedule_gpu.rows.program import Sweep
+from staticgraph.compiler.kernel.schedule_gpu.target import WARP
 
 
 def finish_number(writer: CudaWriter, part: RowPart, name: str, sharing: Sharing) -> None:

@@ -21,12 +21,12 @@ from staticgraph.compiler.codegen.cuda.scalar import constant, stored
 from staticgraph.compiler.codegen.cuda.vectors import write_columns
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.expr import Const, Expr, Load, identity, walk
-from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.rows.by_row import RowSchedule
 from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing, loads_ahead, of_row, stmts_of
 from staticgraph.compiler.kernel.schedule_gpu.rows.parts import RowPart
 from staticgraph.compiler.kernel.schedule_gpu.rows.program import RowProgram, Sweep
 from staticgraph.compiler.kernel.schedule_gpu.strides import reached
+from staticgraph.compiler.kernel.schedule_gpu.target import WARP
 from staticgraph.compiler.kernel.stmt import Let, Stmt, Store, Update, expressions, statements
 
 

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, call_of, parameters
 from staticgraph.compiler.codegen.cuda.scans.items import key, store_item
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.scans.radix import (
     BITS,
     COUNTS,
@@ -22,6 +21,7 @@ from staticgraph.compiler.kernel.schedule_gpu.scans.radix import (
     RadixSchedule,
 )
 from staticgraph.compiler.kernel.schedule_gpu.scans.scan import WARPS
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS, WARP
 
 _AT_ONCE = 4  # items of a thread: more of them would not fit registers
 

@@ -16,9 +16,9 @@ from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter, index_ty
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, parameters
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.scans.line import PARTIAL, Line
 from staticgraph.compiler.kernel.schedule_gpu.scans.scan import ITEMS, STRIP, TILE, WARPS, ScanSchedule, Team
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS, WARP
 
 
 def scan(made: ScanSchedule) -> FunctionCall:

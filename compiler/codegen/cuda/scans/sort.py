@@ -13,8 +13,8 @@ from __future__ import annotations
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, parameters
 from staticgraph.compiler.codegen.cuda.scans.items import key, store_item
-from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.scans.sort import LEAST, SortSchedule
+from staticgraph.compiler.kernel.schedule_gpu.target import WARP
 
 
 def sort(made: SortSchedule) -> FunctionCall:

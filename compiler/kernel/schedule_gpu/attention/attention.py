@@ -8,19 +8,19 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, substitute
 from staticgraph.compiler.kernel.indices.affine import linear
 from staticgraph.compiler.kernel.indices.index import simplify_index
-from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
+from staticgraph.compiler.kernel.lower_expressions import Nest, Placer
 from staticgraph.compiler.kernel.schedule_gpu.attention.cost import is_sooner
 from staticgraph.compiler.kernel.schedule_gpu.attention.form import SCORES, WEIGHTS, AttentionForm, form
 from staticgraph.compiler.kernel.schedule_gpu.attention.softmax import Softmax, softmax
 from staticgraph.compiler.kernel.schedule_gpu.attention.tile import AttentionTile, some_keys, whole_rows
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, GpuSchedule
-from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axis
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing, of_tile, stmts_of
 from staticgraph.compiler.kernel.schedule_gpu.rows.inlined import Inlined
 from staticgraph.compiler.kernel.schedule_gpu.rows.program import RowProgram, Sweep, row_program
 from staticgraph.compiler.kernel.schedule_gpu.strides import accessed
+from staticgraph.compiler.kernel.schedule_gpu.target import WARP
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, Store
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass

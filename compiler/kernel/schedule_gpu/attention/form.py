@@ -27,7 +27,7 @@ from staticgraph.compiler.kernel.expr import (
     substitute,
     walk,
 )
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axes, Axis
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass

@@ -13,7 +13,7 @@ from functools import partial
 
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce, Scalar, substitute, walk
 from staticgraph.compiler.kernel.indices.index import simplify_index
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.attention.form import SCORES, WEIGHTS, position
 from staticgraph.compiler.support.dataclass import dataclass
 

@@ -18,10 +18,10 @@ from collections.abc import Callable
 
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.schedule_gpu.attention.form import AttentionForm
-from staticgraph.compiler.kernel.schedule_gpu.limits import SHARED_BYTES
 from staticgraph.compiler.kernel.schedule_gpu.products.operand import OperandTile
 from staticgraph.compiler.kernel.schedule_gpu.products.shape import Shape
 from staticgraph.compiler.kernel.schedule_gpu.products.tiles import operand_tiles
+from staticgraph.compiler.kernel.schedule_gpu.target import SHARED_BYTES
 from staticgraph.compiler.support.dataclass import dataclass
 
 _LONGEST, _LONGEST_BY_TENSOR = 128, 256  # products of a score, and columns of a result

@@ -24,7 +24,7 @@ from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.loops.dependence import accesses
 from staticgraph.compiler.kernel.loops.nests import flatten
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid
-from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
+from staticgraph.compiler.kernel.schedule_gpu.target import WARP
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,

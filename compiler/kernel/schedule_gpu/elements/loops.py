@@ -15,7 +15,7 @@ from staticgraph.compiler.kernel.expr import Expr, Index, Load, substitute, walk
 from staticgraph.compiler.kernel.loops.dependence import accesses
 from staticgraph.compiler.kernel.loops.nests import flatten
 from staticgraph.compiler.kernel.loops.spill_across_phases import connect
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import pointwise
 from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import (
     KEYS,
@@ -25,7 +25,7 @@ from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import (
 )
 from staticgraph.compiler.kernel.schedule_gpu.elements.spread import Body, spread, used_once
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS, WARP
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Let, Loop, LoopKind, Store, expressions
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass

@@ -18,11 +18,11 @@ from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, at_least, cont
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, number, walk
 from staticgraph.compiler.kernel.indices.affine import Affine, Range
 from staticgraph.compiler.kernel.indices.index import offset, simplify_index
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.elements.transpose import TransposeSchedule, transpose
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, Grid
-from staticgraph.compiler.kernel.schedule_gpu.limits import ARGUMENT_BYTES, THREADS, VECTOR_BYTES
 from staticgraph.compiler.kernel.schedule_gpu.strides import counting, replaced
+from staticgraph.compiler.kernel.schedule_gpu.target import ARGUMENT_BYTES, THREADS, VECTOR_BYTES
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass

@@ -24,7 +24,7 @@ from staticgraph.compiler.kernel.indices.affine import Affine
 from staticgraph.compiler.kernel.indices.index import offset, simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.elements.spread import Body, SpreadNest
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS, WARP
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store
 from staticgraph.compiler.support.dataclass import dataclass
 

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
 from staticgraph.compiler.kernel.indices.affine import Affine
 from staticgraph.compiler.kernel.indices.index import offset
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule
-from staticgraph.compiler.kernel.schedule_gpu.limits import BANK_BYTES, SHARED_BYTES, THREADS
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axis
 from staticgraph.compiler.kernel.schedule_gpu.strides import accessed, in_line, lane_loads, replaced, split
+from staticgraph.compiler.kernel.schedule_gpu.target import BANK_BYTES, SHARED_BYTES, THREADS
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass
 

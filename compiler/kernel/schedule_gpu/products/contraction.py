@@ -12,7 +12,6 @@ from staticgraph.compiler.graph.sizes import MANY, Size, estimate, is_open
 from staticgraph.compiler.kernel.contraction import Contraction, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule
-from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axes, Axis, axes
 from staticgraph.compiler.kernel.schedule_gpu.products.direct import DirectSchedule, SplitK, outputs_of
 from staticgraph.compiler.kernel.schedule_gpu.products.library import library
@@ -26,7 +25,7 @@ from staticgraph.compiler.kernel.schedule_gpu.products.results import (
 )
 from staticgraph.compiler.kernel.schedule_gpu.products.shape import Cut, choose
 from staticgraph.compiler.kernel.schedule_gpu.products.tiles import TileSchedule
-from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
+from staticgraph.compiler.kernel.schedule_gpu.target import WARP, GpuTarget
 from staticgraph.compiler.machine import H200, GpuMachine
 
 _PARTIAL = "partial"  # the name of scratch memory

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.kernel.expr import Const, Expr, Load, Reduce, Scalar, substitute, walk
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import pointwise
 from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Made

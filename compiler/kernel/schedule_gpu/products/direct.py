@@ -11,9 +11,9 @@ from staticgraph.compiler.graph.sizes import MANY, AnySize, at_least, content, e
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.schedule_gpu.function import Grid
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, VECTOR_BYTES, WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axis, in_packs, pack_width
 from staticgraph.compiler.kernel.schedule_gpu.products.results import ProductSchedule
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS, VECTOR_BYTES, WARP
 from staticgraph.compiler.support.dataclass import dataclass
 
 

@@ -19,10 +19,10 @@ from staticgraph.compiler.graph.sizes import MANY, AnySize, at_least, estimate, 
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, substitute, walk
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axes, Axis
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Precision, Product
 from staticgraph.compiler.kernel.schedule_gpu.products.results import ResultSchedule, in_scratch
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass
 

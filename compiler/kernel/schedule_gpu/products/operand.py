@@ -9,9 +9,9 @@ from __future__ import annotations
 from staticgraph.compiler.graph.sizes import content
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.schedule_gpu.limits import VECTOR_BYTES
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axis, in_packs, is_line, is_wide
 from staticgraph.compiler.kernel.schedule_gpu.products.shape import Shape
+from staticgraph.compiler.kernel.schedule_gpu.target import VECTOR_BYTES
 from staticgraph.compiler.support.dataclass import dataclass
 
 _NEIGHBOURS = 8  # along the sum, which threads next to each other copy

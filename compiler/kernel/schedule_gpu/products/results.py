@@ -15,8 +15,8 @@ from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Scalar, walk
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, Grid
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, VECTOR_BYTES, WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axis, pack_width
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS, VECTOR_BYTES, WARP
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from staticgraph.compiler.graph.sizes import AnySize
-from staticgraph.compiler.kernel.schedule_gpu.limits import REGISTERS, SHARED_BYTES
+from staticgraph.compiler.kernel.schedule_gpu.target import REGISTERS, SHARED_BYTES
 from staticgraph.compiler.machine import H200, GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
 

@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.kernel.contraction import factors
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, free_indices
 from staticgraph.compiler.kernel.indices.affine import affine
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import DTYPES, Convolution, Ints, Made
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.stmt import Buffer

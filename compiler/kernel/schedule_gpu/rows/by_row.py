@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.graph.sizes import MANY, estimate, same
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
+from staticgraph.compiler.kernel.lower_expressions import Nest, Placer
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid
 from staticgraph.compiler.kernel.schedule_gpu.rows.cached_rows import remembered
 from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing, sharing

@@ -11,9 +11,9 @@ from staticgraph.compiler.graph.dtypes import DType, bfloat16, float64, int64
 from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, at_least, at_most, content, estimate
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Scalar, free_indices, walk
-from staticgraph.compiler.kernel.schedule_gpu.limits import BLOCKS, REGISTERS, THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.rows.program import RowProgram, Sweep
 from staticgraph.compiler.kernel.schedule_gpu.strides import accessed, reached
+from staticgraph.compiler.kernel.schedule_gpu.target import BLOCKS, REGISTERS, THREADS, WARP
 from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, statements
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass

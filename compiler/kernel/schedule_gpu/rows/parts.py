@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing
+from staticgraph.compiler.kernel.schedule_gpu.target import WARP
 from staticgraph.compiler.support.dataclass import dataclass
 
 _POOL = 40 << 10  # bytes of shared memory for all sums

@@ -15,7 +15,7 @@ from staticgraph.compiler.kernel.expr import (
     transform,
     walk,
 )
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, expressions
 from staticgraph.compiler.support.dataclass import dataclass
 

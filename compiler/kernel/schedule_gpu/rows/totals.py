@@ -14,7 +14,7 @@ from staticgraph.compiler.kernel.expr import (
     outermost_reductions,
     substitute,
 )
-from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing
 from staticgraph.compiler.kernel.schedule_gpu.rows.parts import RowPart, part_rows

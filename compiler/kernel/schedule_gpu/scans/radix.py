@@ -10,10 +10,10 @@ from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.kernel.expr import Index, Load, Local
 from staticgraph.compiler.kernel.form import Scan
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, GpuSchedule
-from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
 from staticgraph.compiler.kernel.schedule_gpu.scans.line import Line
 from staticgraph.compiler.kernel.schedule_gpu.scans.ranking import Ranking
 from staticgraph.compiler.kernel.schedule_gpu.scans.scan import ScanSchedule, Team
+from staticgraph.compiler.kernel.schedule_gpu.target import THREADS
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass
 

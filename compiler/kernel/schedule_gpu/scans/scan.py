@@ -16,8 +16,8 @@ from enum import Enum
 from staticgraph.compiler.kernel.expr import Load, walk
 from staticgraph.compiler.kernel.form import Scan
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, GpuSchedule
-from staticgraph.compiler.kernel.schedule_gpu.limits import SECTOR_BYTES, THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.scans.line import PARTIAL, Line
+from staticgraph.compiler.kernel.schedule_gpu.target import SECTOR_BYTES, THREADS, WARP
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from staticgraph.compiler.capture.regions import regions_of
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, regions_of
 
 CHANGES = frozenset({"tensor_array_write", "tensor_array_scatter", "tensor_array_grow"})
 

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staticgraph.building.read_only import read_only
-from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import REQUIRED, OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import Shape
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, regions_of
 from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.compiler.support.lazy_names import LazyTable, extension

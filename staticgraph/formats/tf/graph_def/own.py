@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from staticgraph.compiler.capture.regions import held_regions
 from staticgraph.compiler.graph.errors import GraphError, InvalidFileError
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
@@ -21,7 +20,7 @@ from staticgraph.compiler.graph.opdef import OPS, Role
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.restore import Recorded, restore
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, held_regions
 from staticgraph.formats.tf.graph_def.attributes import attr_value, plain_value
 from staticgraph.formats.tf.graph_def.correspondence import OWN
 from staticgraph.formats.tf.messages.graph import AttrValue, NodeDef

@@ -8,7 +8,7 @@ import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_cell.base import zero_state_tensors
-from staticgraph.state.pure_scope import PureVariableScope
+from staticgraph.state.template import PureVariableScope
 
 __all__ = [
     "_assert_float_dtype",

@@ -26,7 +26,11 @@ from staticgraph.state.initializers import (
     Zeros,
 )
 from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
-from staticgraph.tf1.compat.contrib.framework.model_variables import add_model_variable, collections_of
+from staticgraph.tf1.compat.contrib.framework.model_variables import (
+    add_model_variable,
+    add_once,
+    collections_of,
+)
 from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs, last_dimension
 
 __all__ = [
@@ -55,6 +59,9 @@ _CHANNELS_LAST, _CHANNELS_FIRST = ("NHWC", "NWC", "NDHWC"), ("NCHW", "NCW", "NCD
 _NAMES = {"kernel": "weights", "bias": "biases"} | {
     f"{kind}_kernel": f"{kind}_weights" for kind in ("depthwise", "pointwise")
 }
+
+# Variables of batch renormalization, which TensorFlow puts into no collection of the caller.
+_OF_RENORM = {"moving_stddev", "renorm_mean", "renorm_stddev"}
 
 
 def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = sg.float32) -> Initializer:
@@ -88,8 +95,8 @@ def opened_layer(
         last = _NAMES.get(last, last)
         variable = getter(place + slash + last, *args, **options)
         add_model_variable(variable)
-        for collection in collections_of(variables_collections, last) or ():
-            sg.add_to_collection(collection, variable)
+        for collection in () if last in _OF_RENORM else collections_of(variables_collections, last) or ():
+            add_once(collection, variable)
         return variable
 
     with sg.variable_scope(scope, default, [inputs], reuse=reuse, custom_getter=renamed) as opened:

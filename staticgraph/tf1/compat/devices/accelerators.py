@@ -4,6 +4,8 @@ shard.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import staticgraph as sg
@@ -41,6 +43,30 @@ class TPUClusterResolver:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         hint = "run the program without its TPU flags, such as --use_tpu=False"
         raise misuse(UnimplementedError, "there are no TPUs here", hint)
+
+
+class TPUContext(NamedTuple):
+    """The shards over which a TPU divides a batch: none."""
+
+    number_of_shards: int | None = None
+
+
+def get_tpu_context() -> TPUContext:
+    """Return what is known of shards, of which there are none."""
+    return TPUContext()
+
+
+@contextmanager
+def bfloat16_scope(name: str | None = None) -> Iterator[sg.VariableScope]:
+    """Variable scope whose variables are float32, and are read as bfloat16 by what asks for bfloat16."""
+
+    def read(getter: Any, name: str, *args: Any, **options: Any) -> Any:
+        if options.get("dtype") != sg.bfloat16:
+            return getter(name, *args, **options)
+        return sg.cast(getter(name, *args, **{**options, "dtype": sg.float32}), sg.bfloat16)
+
+    with sg.variable_scope(sg.get_variable_scope() if name is None else name, custom_getter=read) as scope:
+        yield scope
 
 
 def cross_replica_sum(x: Any, group_assignment: Any = None, name: str | None = None) -> sg.Tensor:

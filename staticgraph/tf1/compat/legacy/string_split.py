@@ -6,7 +6,7 @@ from typing import Any
 
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.building.renamed import renamed
+from staticgraph.building.signatures import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.domains.strings.parts import require_sparse

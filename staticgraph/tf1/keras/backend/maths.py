@@ -8,7 +8,7 @@ from staticgraph.arrays import casts, sorting
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.signatures import adapted
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.recording.snapshot import snapshot
+from staticgraph.compiler.graph.recording.calls import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linear_algebra.linalg import l2_normalize as _l2_normalize
 from staticgraph.mathematics import math_ops, reductions

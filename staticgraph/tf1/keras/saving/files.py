@@ -16,7 +16,7 @@ import numpy as np
 from staticgraph.compiler.graph.boundary import CAUGHT, arose_below
 from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import InvalidFileError, misuse
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, hint, misuse, told
 from staticgraph.formats.tf.checkpoints.checkpoint_state import update_checkpoint_state
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
@@ -32,6 +32,7 @@ from staticgraph.tf1.keras.serialization import (
 
 _WEIGHTS, _MODEL, _OPTIMIZER = "weights.safetensors", "model.json", "optimizer.safetensors"
 _MODEL_KIND, _WEIGHTS_KIND = "keras model", "keras weights"
+_OTHER_COPY = "take another copy of it, or save the model again"
 _HDF5 = (".h5", ".hdf5", ".keras")  # ends of names of files that are not our own
 
 
@@ -287,12 +288,22 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
                 model._function("train", [None] * len(model.outputs))
                 model.optimizer.set_weights(of_optimizer)
     except CAUGHT as error:
+        if (named := _about_file(error, path)) is not None:
+            raise named from (error if custom_objects else None)  # of a layer of the user's, perhaps
         if not arose_below(error):  # such as of a layer of the user's
             raise
         found = f"has no {error}" if isinstance(error, KeyError) else f"cannot be read: {error}"
         text = f"{path}: the description of the model {found}"
-        raise misuse(InvalidFileError, text, "take another copy of it, or save the model again") from None
+        raise misuse(InvalidFileError, text, _OTHER_COPY) from None
     return model
+
+
+def _about_file(error: Exception, path: str) -> Exception | None:
+    """An error about an argument of a layer, such as a negative size, as one about the file it is from."""
+    if not told(error) or type(error) not in (ValueError, TypeError, NotImplementedError):
+        return None
+    text = headline(error)
+    return misuse(type(error), text if path in text else f"{path}: {text}", hint(error) or _OTHER_COPY)
 
 
 def _compile(model: Any, config: Mapping[str, Any], custom_objects: Mapping[str, Any]) -> None:

@@ -1,10 +1,13 @@
-"""Keras's HDF5 files, where the optional package h5py is installed."""
+"""Keras's HDF5 files, where the optional package h5py is installed.
+
+Another process reads them (`hdf5_reader.py`): a few bytes of a damaged file let HDF5's library, which is
+written in C, go on forever, and nothing in this process could stop it.
+"""
 
 from __future__ import annotations
 
 import io
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.boundary import CAUGHT
-from staticgraph.compiler.graph.errors import InvalidFileError, misuse, told
+from staticgraph.compiler.graph.errors import InvalidFileError, misuse
 from staticgraph.runtime.disk.atomic import write_file
+from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.tf1.keras import state
 
-_UNREADABLE: tuple[type[Exception], ...] = (*CAUGHT, RuntimeError, OSError)
-_MOST_OF_A_BYTE = 1100  # bytes of values for a byte of a file: what zlib makes of zeros
-_ALWAYS = 1 << 20  # bytes that any file may claim
+_WAIT = 15.0  # times as long as the time of the processor: others may have it, or the disk is slow
+
+Weights = dict[str, list[np.ndarray]]
 
 
 def _h5py() -> Any:
@@ -34,113 +37,71 @@ def _h5py() -> Any:
     return h5py
 
 
-@contextmanager
-def _reading(path: str) -> Iterator[Any]:
-    """Open a file to read it.
+def load_weights(path: str) -> Weights:
+    """The weights of each layer that has some, by its name.
 
     Raises:
+        InvalidFileError: The file is damaged, or holds something else than weights.
+        OSError: The file cannot be read.
+    """
+    return _of_layers(*_content(path, "weights"))
+
+
+def load_model(path: str) -> tuple[Any, Weights, list[np.ndarray]]:
+    """Return the description of a model, its weights by layer, and the weights of its optimizer.
+
+    Raises:
+        ValueError: The file holds weights alone.
         InvalidFileError: The file is damaged, or holds something else than a model.
         OSError: The file cannot be read.
     """
+    told, arrays = _content(path, "model")
+    if "description" not in told:
+        raise misuse(ValueError, f"{path} holds weights alone", "load_weights reads them")
+    of_optimizer = [arrays[f"optimizer/{i}"] for i in range(told["optimizer"])]
+    return told["description"], _of_layers(told, arrays), of_optimizer
+
+
+def _content(path: str, what: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Let a process read a file: see `hdf5_reader.content`."""
+    import subprocess  # with the rest only for reading these files, as few programs do
+
+    from staticgraph.compiler.support.own_process import command
+    from staticgraph.tf1.keras.saving import hdf5_reader
+
+    _h5py()
+    with open(path, "rb") as file:  # an error of the system is told as it is
+        limit = _WAIT * hdf5_reader.seconds(os.fstat(file.fileno()).st_size)
+    line = command(hdf5_reader.__name__, hdf5_reader.main.__name__, what, os.path.abspath(path))
     try:
-        with _h5py().File(path, "r") as file:
-            yield file
-    except _UNREADABLE as error:
-        if told(error) or getattr(error, "errno", None) is not None:  # a number is the system's
-            raise
-        text = f"{path} is damaged, or is not a model: {error}"
-        raise misuse(InvalidFileError, text, "take another copy of it, or save the model again") from None
+        read = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        raise _damaged(path, "reading it does not come to an end") from None
+    if read.returncode:
+        lines = read.stderr.decode(errors="replace").strip().splitlines()
+        raise _damaged(path, lines[-1] if lines else "HDF5's library does not come to an end with it")
+    head, _, body = read.stdout.partition(b"\n")
+    return json.loads(head), {n: a for n, (_, a) in safetensors.read(memoryview(body), path).items()}
 
 
-def _member(group: Any, name: str) -> Any:
-    """Return a member of a group, or None if there is none.
-
-    HDF5 can place a member in another file, and read that. A model that someone sends must not do so.
-    """
-    for part in name.split("/"):
-        link = group.get(part, getlink=True)
-        if link is None:
-            return None
-        if not isinstance(link, _h5py().HardLink):
-            raise ValueError(f"{name} lies in another file, or in another place of this one")
-        group = group[part]
-    return group
+def _damaged(path: str, why: str) -> InvalidFileError:
+    text = f"{path} is damaged, or is not a model: {why}"
+    return misuse(InvalidFileError, text, "take another copy of it, or save the model again")
 
 
-class _Arrays:
-    """Values of the datasets of a file. What all of them together claim is compared with its size.
-
-    Args:
-        path: The file.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._room = _MOST_OF_A_BYTE * os.path.getsize(path) + _ALWAYS
-
-    def __call__(self, dataset: Any) -> np.ndarray:
-        """Return the values of a dataset.
-
-        Raises:
-            ValueError: They lie in another file, are no numbers, or are too many.
-        """
-        if dataset.external or dataset.is_virtual:
-            raise ValueError(f"{dataset.name} lies in another file")
-        size = dataset.size * dataset.dtype.itemsize
-        self._room -= size
-        if self._room < 0:
-            raise ValueError(f"{dataset.name} claims {size} bytes, which is more than such a file holds")
-        chunk = math.prod(dataset.chunks or ()) * dataset.dtype.itemsize
-        if chunk > max(size, _ALWAYS):  # HDF5 decompresses whole chunks, which may reach beyond the values
-            raise ValueError(f"{dataset.name} is divided into chunks of {chunk} bytes, and has {size}")
-        if dataset.dtype.kind not in "biufc":
-            raise ValueError(f"an array of {dataset.dtype} is no weight")
-        return np.asarray(dataset)
-
-
-def _write_weights(group: Any, model: Any) -> None:
-    group.attrs["layer_names"] = [layer.name.encode() for layer in model.layers]
-    for layer in model.layers:
-        made = group.create_group(layer.name)
-        weights = layer.weights
-        names = [w.name for w in weights]
-        made.attrs["weight_names"] = [name.encode() for name in names]
-        for name, value in zip(names, state.batch_get_value(weights), strict=True):
-            made.create_dataset(name, data=value)
-
-
-def _read_weights(group: Any, values: _Arrays) -> dict[str, list[np.ndarray]]:
-    found = {}
-    for name in map(_text, group.attrs["layer_names"]):
-        layer = _member(group, name)
-        arrays = [values(_member(layer, _text(w))) for w in layer.attrs["weight_names"]]
-        if arrays:
-            found[name] = arrays
-    return found
-
-
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
-
-
-@contextmanager
-def _writing(path: str) -> Iterator[Any]:
-    """Open a new file to write it. At the end it replaces the file at `path`. SaveError if that fails."""
-    content = io.BytesIO()
-    with _h5py().File(content, "w") as file:
-        yield file
-    write_file(path, [content.getbuffer()])
+def _of_layers(told: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Weights:
+    layers = enumerate(told["layers"])
+    return {
+        name: [arrays[f"layer/{number}/{i}"] for i in range(count)]
+        for number, (name, count) in layers
+        if count
+    }
 
 
 def save_weights(model: Any, path: str) -> None:
     """Write the weights."""
     with _writing(path) as file:
         _write_weights(file, model)
-
-
-def load_weights(path: str) -> dict[str, list[np.ndarray]]:
-    """The weights of each layer that has some, by its name."""
-    with _reading(path) as file:
-        return _read_weights(_member(file, "model_weights") or file, _Arrays(path))
 
 
 def save_model(model: Any, path: str, described: Mapping[str, Any]) -> None:
@@ -156,19 +117,21 @@ def save_model(model: Any, path: str, described: Mapping[str, Any]) -> None:
                 group.create_dataset(str(i), data=value)
 
 
-def load_model(path: str) -> tuple[Any, dict[str, list[np.ndarray]], list[np.ndarray]]:
-    """Return the description of a model, its weights by layer, and the weights of its optimizer.
+@contextmanager
+def _writing(path: str) -> Iterator[Any]:
+    """Open a new file to write it. At the end it replaces the file at `path`. SaveError if that fails."""
+    content = io.BytesIO()
+    with _h5py().File(content, "w") as file:
+        yield file
+    write_file(path, [content.getbuffer()])
 
-    Raises:
-        ValueError: The file holds weights alone.
-    """
-    with _reading(path) as file:
-        if "model_config" not in file.attrs:
-            raise misuse(ValueError, f"{path} holds weights alone", "load_weights reads them")
-        described = json.loads(_text(file.attrs["model_config"]))
-        described["training"] = json.loads(_text(file.attrs.get("staticgraph_training", "null")))
-        group = _member(file, "optimizer_weights") or {}
-        ours = described["training"] is not None
-        values = _Arrays(path)
-        of_optimizer = [values(_member(group, str(i))) for i in range(len(group))] if ours else []
-        return described, _read_weights(_member(file, "model_weights"), values), of_optimizer
+
+def _write_weights(group: Any, model: Any) -> None:
+    group.attrs["layer_names"] = [layer.name.encode() for layer in model.layers]
+    for layer in model.layers:
+        made = group.create_group(layer.name)
+        weights = layer.weights
+        names = [w.name for w in weights]
+        made.attrs["weight_names"] = [name.encode() for name in names]
+        for name, value in zip(names, state.batch_get_value(weights), strict=True):
+            made.create_dataset(name, data=value)

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.dtypes import bool_, float32
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, regions_of
 from staticgraph.formats.tf.graph_def.arrays import Arrays, Made
 from staticgraph.formats.tf.messages.types import DataType
 

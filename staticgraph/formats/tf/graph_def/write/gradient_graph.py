@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, regions_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.tf.graph_def.arrays import Arrays, Made
 from staticgraph.formats.tf.graph_def.correspondence import pairs

@@ -2,7 +2,7 @@
 
 A rule takes what stands for the operation (`Given`) and the derivatives of its outputs, and gives one for
 each of its inputs, None for what there is none by. Instead of a list it gives None if the rule does not
-apply. Most ops need no rule: their own formula holds for any shapes (`differentiation/formulas.py`).
+apply. Most ops need no rule: their own formula holds for any shapes (`differentiation/backward.py`).
 """
 
 from __future__ import annotations

@@ -15,12 +15,11 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.capture.prune import gradient_parts
-from staticgraph.compiler.capture.regions import outermost, regions_of, with_inner
 from staticgraph.compiler.capture.segments import taken, written
 from staticgraph.compiler.graph.errors import GraphError, headline
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
-from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.differentiation.formulas import by_formula, fitted, has_formula, repeats
+from staticgraph.compiler.graph.tensor import Operation, Tensor, outermost, regions_of, with_inner
+from staticgraph.differentiation.backward import by_formula, fitted, has_formula, repeats
 from staticgraph.differentiation.reachability import differentiable_inputs, source
 from staticgraph.formats.tf.graph_def.write.accumulated import Received, Rows
 from staticgraph.formats.tf.graph_def.write.gradient_graph import GradientGraph, Writing

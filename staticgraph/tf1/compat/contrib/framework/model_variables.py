@@ -83,8 +83,13 @@ def collections_of(variables_collections: Any, name: str) -> list[str] | None:
 
 def add_model_variable(var: Any) -> None:
     """Put a variable into the collection MODEL_VARIABLES."""
-    if not any(var is other for other in sg.get_collection(sg.GraphKeys.MODEL_VARIABLES)):
-        sg.add_to_collection(sg.GraphKeys.MODEL_VARIABLES, var)
+    add_once(sg.GraphKeys.MODEL_VARIABLES, var)
+
+
+def add_once(collection: str, var: Any) -> None:
+    """Put a variable into a collection unless it is there: TRAINABLE_VARIABLES has most of them already."""
+    if not any(var is other for other in sg.get_collection(collection)):
+        sg.add_to_collection(collection, var)
 
 
 def get_variables(

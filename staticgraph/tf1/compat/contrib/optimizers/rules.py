@@ -10,8 +10,7 @@ import staticgraph as sg
 from staticgraph.building.signatures import with_defaults
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.train.optimizers import rules
-from staticgraph.train.optimizers.adam import AdamOptimizer
-from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
+from staticgraph.train.optimizers.rule_optimizer import AdamOptimizer, RuleOptimizer
 
 
 class LazyAdamOptimizer(AdamOptimizer):

@@ -8,9 +8,8 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.checkpoints.saver import Saver
-from staticgraph.train.optimizers.adam import AdamOptimizer
-from staticgraph.train.optimizers.descent import MomentumOptimizer
 from staticgraph.train.optimizers.optimizer import Optimizer
+from staticgraph.train.optimizers.rule_optimizer import AdamOptimizer, MomentumOptimizer
 
 __all__ = [
     "AdamWOptimizer",
