@@ -147,6 +147,17 @@ def test_a_damaged_archive_is_told(pack, tmp_path):
     assert refused
 
 
+def test_nothing_is_left_of_an_archive_that_is_damaged_further_on(tmp_path):
+    path = tmp_path / "two.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data/first", b"good")
+        archive.writestr("data/second", b"damaged")
+    path.write_bytes(path.read_bytes().replace(b"damaged", b"changed"))
+    with pytest.raises(ValueError, match="Bad CRC"):
+        keras.utils.get_file("two.zip", served(path), extract=True, cache_dir=tmp_path / "cache")
+    assert [p.name for p in (tmp_path / "cache" / "datasets").iterdir()] == ["two.zip"]
+
+
 def test_arrays_of_objects_are_refused(tmp_path):
     path = str(tmp_path / "data.npz")
     np.savez(path, x=np.array([[1], [2, 3]], dtype=object), y=np.arange(2))

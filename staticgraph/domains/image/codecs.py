@@ -186,14 +186,13 @@ def decode_bmp(contents: bytes, channels: int = 0) -> np.ndarray:
 def decode_gif(contents: bytes) -> np.ndarray:
     """All frames of a GIF file as uint8 [frames, height, width, 3]."""
     with opened(contents, "GIF") as picture:
-        frames: list[np.ndarray] = []
-        while True:
-            _check_size(picture.width, picture.height, 3, len(frames) + 1)
-            frames.append(_pixels(picture, 3))
-            try:
-                picture.seek(len(frames))
-            except EOFError:
-                return np.stack(frames)
+        count = picture.n_frames  # Pillow goes over the file for it, and decodes nothing
+        _check_size(picture.width, picture.height, 3, count)
+        frames = np.empty((count, picture.height, picture.width, 3), np.uint8)
+        for number in range(count):
+            picture.seek(number)
+            frames[number] = _pixels(picture, 3)
+        return frames
 
 
 def decode_image(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tarfile
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +96,7 @@ def _blocks(answer: Any) -> Iterator[bytes]:
 
 
 def _extract(path: Path, folder: Path) -> None:
-    """Unpack an archive into a folder, and nowhere else. What is no archive stays as it is.
+    """Unpack an archive into a folder, whole or not at all. What is no archive stays as it is.
 
     Raises:
         InvalidFileError: The archive is damaged.
@@ -104,16 +107,34 @@ def _extract(path: Path, folder: Path) -> None:
             with tarfile.open(path) as tar:
                 # One after the other: to find the next one, a member is decompressed.
                 _check_members(path, folder, ((m.name, m.size, m.isfile() or m.isdir()) for m in tar))
-                tar.extractall(folder, filter="data")
+                with _beside(folder) as unpacked:
+                    tar.extractall(unpacked, filter="data")
         elif zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 _check_members(path, folder, ((m.filename, m.file_size, True) for m in archive.infolist()))
-                archive.extractall(folder)
+                with _beside(folder) as unpacked:
+                    archive.extractall(unpacked)
     except _UNREADABLE as error:
         if told(error) or getattr(error, "errno", None) is not None:  # a number is the system's
             raise
         text = f"{path} is not an archive that can be unpacked: {error}"
         raise misuse(InvalidFileError, text, "remove it, and let it be downloaded again") from None
+
+
+@contextmanager
+def _beside(folder: Path) -> Iterator[Path]:
+    """Context with a new folder in `folder`, which at its end gets what is in there, if nothing fails.
+
+    An archive that is found to be damaged on its way leaves no half of it, which the next call would take for
+    the whole.
+    """
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        yield Path(name)
+        for below, _, files in os.walk(name):
+            there = folder / Path(below).relative_to(name)
+            there.mkdir(exist_ok=True)
+            for file in files:
+                os.replace(Path(below, file), there / file)
 
 
 def _check_members(archive: Path, folder: Path, members: Iterable[tuple[str, int, bool]]) -> None:
