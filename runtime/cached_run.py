@@ -117,11 +117,13 @@ class CachedRun:
                 raise
 
     def _result(self, order: tuple[int, ...], values: Sequence[Any]) -> Any:
-        fast_path = self._fast_path(order)
         arrays = self._arrays(order, values)
-        made = fast_path(*(arrays[i] for i in order))
-        if made is not NotImplemented:
-            return made
+        fast_path = None
+        if self.segmented is None:
+            fast_path = self._fast_path(order)
+            made = fast_path(*[arrays[i] for i in order])
+            if made is not NotImplemented:
+                return made
         if self.settings.failures is None:
             return self.run(arrays, fast_path)
         from staticgraph.runtime.failures.crash_dump import kept
@@ -131,8 +133,10 @@ class CachedRun:
 
     def _arrays(self, order: tuple[int, ...], values: Sequence[Any]) -> list[np.ndarray]:
         """Return the values of the feeds, converted and in the order of the feeds."""
-        converted = {i: self._converters[i](value) for i, value in zip(order, values, strict=True)}
-        return [converted[i] for i in range(len(order))]
+        converters, arrays = self._converters, [*values]
+        for i, value in zip(order, values, strict=True):
+            arrays[i] = converters[i](value)
+        return arrays
 
     def _fast_path(self, order: tuple[int, ...]) -> FastPath:
         found = self._fast_paths.get(order)

@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.dtypes import as_strings, bfloat16, string
 from staticgraph.compiler.graph.errors import FeedError, headline, hint, layout, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.fetches import CONVERSIONS
 from staticgraph.runtime.state.memory import empty
@@ -66,14 +66,20 @@ RAGGED = "pad the rows to one length, or feed the flat values and the lengths"
 class Converter:
     """`convert` for one tensor. What has to be copied always goes into the same memory."""
 
-    __slots__ = ("_tensor", "_memory")
+    __slots__ = ("_tensor", "_dtype", "_memory")
 
     def __init__(self, tensor: Tensor) -> None:
         self._tensor = tensor
+        # An array of this dtype is taken as it is, if its shape and its place in memory are right.
+        self._dtype = None if tensor.dtype in (string, bfloat16) else tensor.dtype.numpy
         self._memory: np.ndarray | None = None
 
     def __call__(self, value: Any) -> np.ndarray:
         """The value as an array, good until the next call."""
+        if type(value) is np.ndarray and value.dtype is self._dtype:
+            flags = value.flags
+            if flags.c_contiguous and flags.aligned and _fits(self._tensor.type.shape, value.shape):
+                return value
         return convert(self._tensor, value, self._place)
 
     def _place(self, type: TensorType) -> np.ndarray:
@@ -181,11 +187,16 @@ def _outside(tensor: Tensor, array: np.ndarray) -> FeedError:
     return _refuse(tensor, array, f"has values outside of what {dtype} can hold", cure)
 
 
+def _fits(shape: Shape | None, given: tuple[int, ...]) -> bool:
+    """Return True if an array of the shape `given` fits the static shape of a tensor."""
+    if shape is None or shape == given:
+        return True
+    return len(shape) == len(given) and all(n in (None, m) for n, m in zip(shape, given, strict=True))
+
+
 def _check_shape(tensor: Tensor, array: np.ndarray, value: Any) -> None:
     shape = tensor.type.shape
-    if shape is None or (
-        len(shape) == array.ndim and all(n is None or n == m for n, m in zip(shape, array.shape, strict=True))
-    ):
+    if shape is None or _fits(shape, array.shape):
         return
     if len(shape) == array.ndim + 1:
         cure = "one axis is missing: for a batch of one, feed value[None]"

@@ -17,6 +17,7 @@ a second run with other rows or work adds to them.
 
     python tools/benchmark.py --group numerics              linear algebra and other functions, one by one
     python tools/benchmark.py --group nets                  twelve nets; larger ones with --device gpu
+    python tools/benchmark.py --group pipelines             input pipelines beside those of TensorFlow 1.15
 
 The group of sizes has peers of its own (--list tells); TensorFlow 1.15 is DIR/tensorflow1. Growth is compared
 with TensorFlow.
@@ -48,6 +49,7 @@ from benchmarks.first import first_steps
 from benchmarks.nets import group as nets
 from benchmarks.numerics import group as numerics
 from benchmarks.peers import Row, installed
+from benchmarks.pipelines import group as pipelines
 from benchmarks.progress import Progress
 from benchmarks.sizes import group as sizes
 from benchmarks.sizes.stories import STORIES
@@ -228,7 +230,7 @@ def run() -> None:
     )
     parser.add_argument(
         "--group",
-        choices=("steps", "sizes", "numerics", "nets", "growth"),
+        choices=("steps", "sizes", "numerics", "nets", "pipelines", "growth"),
         default="steps",
         help="which benchmark (default: steps)",
     )
@@ -267,6 +269,9 @@ def run() -> None:
         return
     if options.group == "nets":
         in_turns_group(options, nets, nets.installed(options.peers, options.device), list(nets.NETS))
+        return
+    if options.group == "pipelines":
+        in_turns_group(options, pipelines, pipelines.installed(options.peers), list(pipelines.WORKS))
         return
     available = installed(options.peers)
     names = chosen(options.rows, [row.name for row in available], "row")

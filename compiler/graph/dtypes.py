@@ -266,6 +266,8 @@ def _found(type_value: Any) -> DType | None:
     """Return the `DType` that `type_value` names, or None."""
     if isinstance(type_value, DType):
         return type_value
+    if isinstance(type_value, np.dtype) and type_value in _BY_NUMPY:
+        return _BY_NUMPY[type_value]
     if isinstance(type_value, str):
         name = type_value.removesuffix("_ref")
         if found := DTYPES.get(name) or _ALIASES.get(name):
@@ -318,7 +320,7 @@ def as_strings(value: Any) -> np.ndarray:
     array([b'a', b'b'], dtype=object)
     """
     array = np.asarray(value, object)
-    if array.size and all(type(v) is bytes for v in array.flat):
+    if {bytes}.issuperset(map(type, array.flat)) and array.size:
         return array
     out = np.empty(array.shape, object)
     out.reshape(-1)[:] = [_bytes(v) for v in array.flat]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,25 +48,47 @@ def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, 
 
     What its meaning raises becomes an OpError that names the user's line; an OpError keeps its class.
     """
+    return performer(op)([*map(value, op.all_inputs)])
+
+
+def performer(op: Operation) -> Callable[[Sequence[Any]], tuple[np.ndarray, ...]]:
+    """Return `perform` as a function of the values of `op.all_inputs`, for an operation that runs often."""
     reference = op.definition.reference
     assert reference is not None, op
-    operands = {name: plain(value(t)) for name, t in op.operands.items()}
-    return outputs_of(op, lambda attrs: reference(*map(value, op.tensors), **attrs), operands)
+    attrs, count = _attributes(op), len(op.tensors)
+    operands = {name: at for at, name in enumerate(op.operands, count) if name in _parameters(op)}
+
+    def made(values: Sequence[Any]) -> tuple[np.ndarray, ...]:
+        if not operands:
+            return _outputs(op, lambda: reference(*values, **attrs))
+        given = {name: plain(values[at]) for name, at in operands.items()}
+        return _outputs(op, lambda: reference(*values[:count], **attrs, **given))
+
+    return made
 
 
-def outputs_of(
-    op: Operation, make: Callable[[dict[str, Any]], Any], operands: Mapping[str, Any] | None = None
-) -> tuple[np.ndarray, ...]:
+def outputs_of(op: Operation, make: Callable[[dict[str, Any]], Any]) -> tuple[np.ndarray, ...]:
     """The outputs of an operation that `make` gives for its attributes, with the errors of `perform`."""
-    attrs = {**op.attrs, **(operands or {})}
-    attrs = {p.name: attrs[p.name] for p in op.definition.params if p.name in attrs}
+    attrs = _attributes(op)
+    return _outputs(op, lambda: make(attrs))
+
+
+def _parameters(op: Operation) -> list[str]:
+    return [p.name for p in op.definition.params]
+
+
+def _attributes(op: Operation) -> dict[str, Any]:
+    """The attributes that are parameters, without operands that are tensors."""
+    return {name: op.attrs[name] for name in _parameters(op) if name in op.attrs and name not in op.operands}
+
+
+def _outputs(op: Operation, make: Callable[[], Any]) -> tuple[np.ndarray, ...]:
     try:
         with np.errstate(all="ignore"):
-            made = make(attrs)
+            made = make()
         outputs = made if isinstance(made, tuple) else (made,)
-        return tuple(
-            np.asarray(t.dtype.round(m), order="C") for m, t in zip(outputs, op.outputs, strict=True)
-        )
+        pairs = zip(outputs, op.outputs, strict=True)
+        return tuple([np.asarray(t.type.dtype.round(m), order="C") for m, t in pairs])
     except Exception as error:
         raise failure(error, f"{op.name} ({op.type})", op.where, op)  # noqa: B904 (it has its cause)
 

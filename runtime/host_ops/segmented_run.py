@@ -22,8 +22,8 @@ from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.host_ops.host_run_state import HostRunState, StageRun
-from staticgraph.runtime.host_ops.recorded_run import RecordedRun, repeatable
+from staticgraph.runtime.host_ops.host_run_state import NOTHING, HostRunState, StageRun
+from staticgraph.runtime.host_ops.recorded_run import RecordedRun, Unfinished, recordable, repeatable
 from staticgraph.runtime.host_ops.regions import Inner, Regions
 from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.state.variables import PendingWrites
@@ -145,11 +145,12 @@ class SegmentedRun:
         if self._copied:
             arrays = [a.copy() for a in arrays]
         repeats = self._repeats and not self._whole.compiler.host_observers
+        begun = None
         if repeats and self._record is not None:
-            made = self._record(arrays)
-            if made is not NotImplemented:
-                return made
-        turn = self._turn(arrays)
+            begun = self._record(arrays)
+            if not isinstance(begun, Unfinished):
+                return begun
+        turn = self._turn(arrays, NOTHING if begun is None else begun.made)
         try:
             made = self._take(turn)
             if repeats:
@@ -162,14 +163,19 @@ class SegmentedRun:
     def _keep(self, turn: HostRunState) -> None:
         """Record a run that succeeded, if it is the second one: what must be found out once is known then."""
         self._planned += 1
-        if self._planned >= WARM:
+        if not recordable(turn.events):
+            self._repeats = False
+        elif self._planned >= WARM:
             own = frozenset(turn.own)
             self._record = RecordedRun(turn.events, self._fetches, own, self._feeds, self._store)
 
-    def _turn(self, arrays: Sequence[np.ndarray]) -> HostRunState:
+    def _turn(
+        self, arrays: Sequence[np.ndarray], made: Mapping[Operation, tuple[np.ndarray, ...]] = NOTHING
+    ) -> HostRunState:
+        """Return a new run for these values of the feeds. `made`: results of host ops that were called."""
         fed = dict(zip(self._feeds, arrays, strict=True))
         observers = self._whole.compiler.host_observers
-        return HostRunState(fed, self._store, self._stages, self._regions, observers, self._pads)
+        return HostRunState(fed, self._store, self._stages, self._regions, observers, self._pads, made)
 
     def _take(self, turn: HostRunState) -> Any:
         main = self._main(turn)

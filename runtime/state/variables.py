@@ -12,7 +12,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +27,6 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.forks import in_child, reclaim
 from staticgraph.runtime.state.memory import address_of, empty, from_storage, to_storage
 from staticgraph.runtime.state.resources import MOMENT, Resources, closed_meanwhile, remaining
@@ -264,17 +262,26 @@ class VariableStore:
                 self._end(_torn)
 
 
-@dataclass(slots=True)
 class PendingWrites:
-    """Pending writes of a run, committed only if the whole run succeeds: new values of variables, as compiled
-    code holds them, and how far random ops get.
+    """Pending writes of a run, committed only if the whole run succeeds.
 
-    `advances`: how far their counters move; `states`: new states, where only the step knows how far.
+    Args:
+        values: New values of variables, as compiled code holds them.
+        advances: How far the counters of random ops move.
+        states: New states of random ops, if only the step knows how far.
     """
 
-    values: dict[Operation, np.ndarray] = field(default_factory=dict)
-    advances: dict[Operation, int] = field(default_factory=dict)
-    states: dict[Operation, np.ndarray] = field(default_factory=dict)
+    __slots__ = ("values", "advances", "states")
+
+    def __init__(
+        self,
+        values: dict[Operation, np.ndarray] | None = None,
+        advances: dict[Operation, int] | None = None,
+        states: dict[Operation, np.ndarray] | None = None,
+    ) -> None:
+        self.values = {} if values is None else values
+        self.advances = {} if advances is None else advances
+        self.states = {} if states is None else states
 
     @classmethod
     def of(cls, step: Step, writes: Sequence[Operation], new: Sequence[np.ndarray]) -> PendingWrites:

@@ -279,3 +279,38 @@ def test_the_cardinality_of_a_dataset_of_fed_size():
     number = more.cardinality(Dataset.range(count).batch(2))
     with sg.Session() as sess:
         assert [int(sess.run(number, {count: n})) for n in (3, 8)] == [2, 4]
+
+
+def test_functions_of_host_ops_give_what_runs_of_them_give():
+    """Python computes them without a session, also in several threads."""
+
+    def parsed(line):
+        number, word = sg.io.decode_csv(line, [[0], ["none"]])
+        return {"word": sg.strings.join([word, greeting]), "number": number, "line": line}
+
+    greeting = sg.placeholder(sg.string, [])
+    lines = [f"{i},w{i}" if i % 3 else f"{i}," for i in range(40)]
+    made = Dataset.from_tensor_slices(lines)
+    iterators = [
+        each.make_initializable_iterator()
+        for each in (made.map(parsed), made.map(parsed, 4), made.map(parsed).filter(lambda e: True))
+    ]
+    elements = [iterator.get_next() for iterator in iterators]
+    line = sg.placeholder(sg.string, [])
+    by_run = parsed(line)
+    with sg.Session() as sess:
+        sess.run([iterator.initializer for iterator in iterators], {greeting: "!"})
+        for text in lines:
+            expected = sess.run(by_run, {line: text, greeting: "!"})
+            assert sess.run(elements) == [expected] * 3
+
+
+def test_a_line_that_a_function_of_host_ops_cannot_read_is_an_error_of_its_own_element():
+    made = Dataset.from_tensor_slices(["1", "two", "3"]).map(lambda line: sg.io.decode_csv(line, [[0]]))
+    element = made.make_one_shot_iterator().get_next()
+    with sg.Session() as sess:
+        assert sess.run(element) == (1,)
+        with pytest.raises(sg.errors.InvalidArgumentError, match="'two' is not a number") as caught:
+            sess.run(element)
+        assert "test_pipelines.py" in str(caught.value)
+        assert sess.run(element) == (3,)

@@ -5,13 +5,14 @@ import os
 import struct
 import zlib
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import DataLossError, NotFoundError
-from staticgraph.formats.tf.tensor_bundle.crc32c import crc32c, masked_crc32c
+from staticgraph.formats.tf.tensor_bundle.crc32c import crc32c, crc_of_parts, masked_crc32c
 from staticgraph.tf1.io.tf_record import framed
 
 LENGTHS = [0, 1, 3, 4, 47, 48, 49, 1023, 1024, 1025, 1027, 1028, 2048, 3000, 1 << 20, (1 << 20) + 1029]
@@ -42,6 +43,14 @@ class TestChecksum:
         parts = [os.urandom(length) for _ in range(2)]
         both = bytes(a ^ b for a, b in zip(*parts, strict=True))
         assert crc32c(parts[0]) ^ crc32c(parts[1]) ^ crc32c(both) == crc32c(bytes(length))
+
+    def test_of_many_parts_at_once(self):
+        rng = np.random.default_rng(0)
+        data = rng.integers(0, 256, 9000).astype(np.uint8)
+        ends = rng.integers(4000, 9000, 60)
+        begins = ends - rng.choice([0, 1, 3, 4, 8, 47, 48, 1023, 1024, 1025, 4000], 60)
+        parts = [data[a:b].tobytes() for a, b in zip(begins, ends, strict=True)]
+        assert crc_of_parts(data, begins, ends).tolist() == list(map(masked_crc32c, parts))
 
     def test_masked(self):
         assert masked_crc32c(b"") == 0xA282EAD8
@@ -142,6 +151,19 @@ class TestDamage:
         assert next(found) == b"first"
         with pytest.raises(DataLossError):
             next(found)
+
+    @pytest.mark.parametrize("place", ["length", "checksum of the length", "data", "checksum of the data"])
+    def test_one_of_many_records(self, path, place: str):
+        records = [bytes([number % 256]) * (number % 90) for number in range(900)]
+        for bad in (0, 1, 450, 899):
+            changed = bytearray(framed(records[bad] or b"x"))
+            changed[{"length": 0, "checksum of the length": 8, "data": 12}.get(place, -1)] ^= 1
+            before, after = map(list, (records[:bad], records[bad + 1 :]))
+            path.write_bytes(b"".join(map(framed, before)) + changed + b"".join(map(framed, after)))
+            iterator = sg.io.tf_record_iterator(path)
+            assert [next(iterator) for _ in before] == before
+            with pytest.raises(DataLossError, match=f"at byte {sum(len(each) + 16 for each in before)} "):
+                next(iterator)
 
     def test_a_huge_length_in_a_bomb(self, path):
         """Before, half a gigabyte was decompressed to see that it is no record of eight."""

@@ -27,6 +27,7 @@ def functions() -> dict[str, sg.Signature]:
     """Functions whose shapes data decide: by where, unique and ids of segments."""
     x = sg.placeholder(sg.float32, [None, 3], name="x")
     ids = sg.placeholder(sg.int32, [None], name="ids")
+    words = sg.placeholder(sg.string, [None], name="words")
     w = sg.Variable(np.arange(6, dtype=np.float32).reshape(3, 2), name="w")
     kept = sg.boolean_mask(x, sg.reduce_sum(x, 1) > 0)
     y = sg.matmul(kept, w)
@@ -34,6 +35,8 @@ def functions() -> dict[str, sg.Signature]:
     values, places = sg.unique(ids)
     step = sg.train.GradientDescentOptimizer(0.001).minimize(loss)
     noisy = sg.boolean_mask(x, sg.random_uniform(sg.shape(x)[:1], seed=3) > 0.5)
+    drawn = sg.random_uniform([sg.reduce_sum(sg.cast(x > 0, sg.int32))], seed=1)  # as many as data say
+    numbers = sg.strings.to_number(words)
     made = {
         "mask": {"y": y, "count": sg.shape(kept)[0]},
         "where": {"places": sg.where(x > 0), "doubled": sg.where(x > 0) * 2},
@@ -41,7 +44,9 @@ def functions() -> dict[str, sg.Signature]:
         "segments": {"sums": sg.segment_sum(x, ids) * 2.0},
         "two": {"y": sg.boolean_mask(kept, kept[:, 0] > 0) * 2.0},
         "text": {"told": sg.strings.as_string(sg.reduce_sum(kept)), "y": kept + 1.0},
-        "noisy": {"y": noisy * 3.0},
+        "noisy": {"y": noisy * 3.0, "drawn": drawn, "some": sg.boolean_mask(drawn, drawn > 0.5)},
+        "words": {"y": sg.boolean_mask(numbers, numbers > 0) * 2.0},
+        "parts": dict(zip("abc", sg.dynamic_partition(x * 2.0, sg.floormod(ids, 3), 3), strict=True)),
     }
     return {
         "train": sg.Signature({"loss": loss}, step=step),
@@ -69,6 +74,7 @@ def test_no_data_needs_a_compile(tmp_path: Path, rng: np.random.Generator):
         given = {
             "x": rng.normal(size=(rows, 3)).astype(np.float32),
             "ids": np.sort(rng.integers(0, 6, rows)).astype(np.int32),
+            "words": [f"{number:.3f}" for number in rng.normal(size=rows)],
         }
         for name, function in fast.signatures.items():
             fed = {label: given[label] for label in function.inputs}

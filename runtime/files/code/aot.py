@@ -17,7 +17,6 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, compile
 from staticgraph.compiler.gpu.compile_open import compile_gpu_open
 from staticgraph.compiler.gpu.step_open import OpenGpuCompiled
-from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import SaveError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
@@ -267,7 +266,7 @@ def _size(
     shape = type.shape if given is None else tuple(None if n is None else int(n) for n in given)
     if given is not None and not compatible(shape, type.shape):
         raise _unknown(name, label, tensor, given)
-    if shape is None or (tensor.dtype is string and None in shape):
+    if shape is None:
         raise _unknown(name, label, tensor)
     declared = type.shape or shape
     return tuple(n if m is None else m for n, m in zip(shape, declared, strict=True))

@@ -11,12 +11,17 @@ themselves. Functions of other packages are assumed to be portable.
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import dis
 import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
+=======
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+>>>>>>> 7aab152b7ee9e1740d51dd07c15b80cbb3a9839d
 
 import numpy as np
 
@@ -31,7 +36,12 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor, with_inner
 from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.runtime.session import Session
+<<<<<<< HEAD
 from staticgraph.tf1.data.pipeline import Given, Node, Run, giving, tensors_of
+=======
+from staticgraph.tf1.data.pipeline import Given, GivenDatasets, Node, Run, giving, tensors_of
+from staticgraph.tf1.data.portable import is_portable
+>>>>>>> 7aab152b7ee9e1740d51dd07c15b80cbb3a9839d
 from staticgraph.tf1.data.structure import (
     Component,
     Element,
@@ -46,6 +56,7 @@ from staticgraph.tf1.data.structure import (
     to_tensors,
 )
 
+<<<<<<< HEAD
 _ARRAY_FUNCTION = type(np.sum)
 _CONSTANT = (int, float, complex, str, bytes, range, re.Pattern, np.generic, np.dtype, type(None))
 _STATELESS = (type, ModuleType, np.ufunc, _ARRAY_FUNCTION)
@@ -115,6 +126,10 @@ def _referred(function: FunctionType) -> Iterator[Any]:
             if each.opname in ("LOAD_GLOBAL", "LOAD_NAME") and each.argval in function.__globals__:
                 yield function.__globals__[each.argval]
 
+=======
+if TYPE_CHECKING:
+    from staticgraph.runtime.host_ops.host_program import HostProgram
+>>>>>>> 7aab152b7ee9e1740d51dd07c15b80cbb3a9839d
 
 Call = Callable[..., list[Any]]
 
@@ -201,53 +216,91 @@ class Function:
 
         `alone`: with sessions of its own, whose random numbers nobody else draws.
         """
-        values = [run.value(t) for t in self.captured]
-        idle = [] if self._draws or alone else self._idle  # random numbers begin anew in each run
-
-        def call(element: Element) -> Element:
-            return as_element(self.made, self._computed(idle, run, element, values))
-
-        return call
+        computed = self._bound(run, alone)
+        if all(isinstance(part, TensorType) for part in self.made):
+            return lambda element: tuple(computed(element))
+        return lambda element: as_element(self.made, computed(element))
 
     def bind_dataset(self, run: Run) -> Callable[[Element], Iterator[Element]]:
         """The function of an element's values that returns an iterator over the dataset for it."""
-        values = [run.value(t) for t in self.captured]
-        idle = [] if self._draws else self._idle
+        assert self.dataset is not None
+        dataset, results = self.dataset, self._results
+        computed = self._bound(run) if results else None
+        passes = run.passes(self)
 
         def call(element: Element) -> Iterator[Element]:
-            assert self.dataset is not None
-            results = self._computed(idle, run, element, values) if self._results else ()
-            known = dict(zip(self._results, results, strict=True))
-            pairs = zip(self._given, element, strict=True)
-            given = {stand_in: value for stand_in, value in pairs if stand_in is not None}
-            return self.dataset.iterate(Run(known, run.resources, {**run.given, **given}))
+            known = {} if computed is None else dict(zip(results, computed(element), strict=True))
+            return dataset.iterate(run.inside(self, passes, known, self._datasets(run, element)))
 
         return call
 
+    def _datasets(self, run: Run, element: Element) -> GivenDatasets:
+        """The datasets that a call is given: those of an element, and those of the functions around."""
+        pairs = zip(self._given, element, strict=True)
+        return {**run.given, **{stand_in: value for stand_in, value in pairs if stand_in is not None}}
+
+    def _bound(self, run: Run, alone: bool = False) -> Callable[[Element], list[np.ndarray]]:
+        """The values of the results as a function of an element's values."""
+        captured = [run.value(t) for t in self.captured]
+        arguments = self._arguments
+        if (program := self._host_program) is not None:
+            return lambda element: program([*arguments(element), *captured])
+        idle = [] if alone else run.drawing(self) if self._draws else self._idle
+        has_datasets = bool(run.given) or any(stand_in is not None for stand_in in self._given)
+
+        def computed(element: Element) -> list[np.ndarray]:
+            if not has_datasets:
+                return self._computed(idle, run, [*arguments(element), *captured])
+            with giving(self._datasets(run, element)):
+                return self._computed(idle, run, [*arguments(element), *captured])
+
+        return computed
+
+    @cached_property
+    def _arguments(self) -> Callable[[Element], Iterable[Any]]:
+        """The arrays of an element's tensors, those of datasets left out."""
+        if all(isinstance(part, TensorType) for part in self.parts):
+            return lambda element: element
+
+        def arguments(element: Element) -> list[Any]:
+            pairs = zip(self._given, element, strict=True)
+            return [array for stand_in, value in pairs if stand_in is None for array in to_tensors(value)]
+
+        return arguments
+
+    @cached_property
+    def _host_program(self) -> HostProgram | None:
+        """The program that computes the results if only Python does that, else None."""
+        from staticgraph.runtime.host_ops.host_program import host_program  # few functions are of host ops
+
+        return host_program(self._results, self._feeds) if self.has_python else None
+
+    @property
+    def _feeds(self) -> list[Tensor]:
+        return [*self._params, *self.captured]
+
     def _computed(
-        self, idle: list[tuple[Session, Call]], run: Run, element: Element, captured: Sequence[np.ndarray]
+        self, idle: list[tuple[Session, Call]], run: Run, arguments: Sequence[np.ndarray]
     ) -> list[np.ndarray]:
         """The values of the results. Threads that are here at once use a session each."""
-        pairs = list(zip(self._given, element, strict=True))
-        arguments = [t for stand_in, value in pairs if stand_in is None for t in to_tensors(value)]
-        given = {stand_in: value for stand_in, value in pairs if stand_in is not None}
         try:
             session, call = idle.pop()
         except IndexError:
             session, call = self._new_call()
+        own = session.variables.resources
         try:
             session.variables.resources = run.resources  # tables and queues are those of the user's session
-            with giving({**run.given, **given}):
-                made = call(*arguments, *captured)
-            return [t.dtype.round(value) for t, value in zip(self._results, made, strict=True)]
+            made = call(*arguments)
+            return [t.type.dtype.round(value) for t, value in zip(self._results, made, strict=True)]
         except OutOfRangeError as error:  # which would look like the end of the dataset
             raise InvalidArgumentError(error.message, error.op) from error
         finally:
+            session.variables.resources = own  # which the session closes when it ends
             idle.append((session, call))
 
     def _new_call(self) -> tuple[Session, Call]:
         session = Session(graph=self._graph)
-        return session, session.make_callable(self._results, [*self._params, *self.captured])
+        return session, session.make_callable(self._results, self._feeds)
 
 
 def _captured(operations: Sequence[Operation], results: Sequence[Tensor]) -> list[Tensor]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import field, fields
 from typing import Any, Self, TypeVar
 
@@ -94,6 +95,38 @@ class Run:
         self.is_inner = given is not None
         self._values = values
         self._states: dict[Any, Any] = {}
+        self.earlier = 0  # runs of the same dataset, if a function makes it, in earlier repetitions
+        self._place: tuple[Any, ...] = ()
+        self._drawing: dict[Any, list[Any]] = {}  # by owner and place
+
+    def branch(self, number: int) -> Run:
+        """Return the same run for one of several sources, as functions that draw random numbers see it."""
+        made = copy(self)
+        made._place = (*self._place, number)
+        return made
+
+    def passes(self, owner: Any) -> int:
+        """Begin a pass over elements of which the function `owner` makes datasets: how many were before."""
+        begun = self.drawing((owner, "passes"))
+        before: int = begun.pop() if begun else 0
+        begun.append(before + 1)
+        return before
+
+    def inside(
+        self, owner: Any, passes: int, values: Mapping[Tensor, np.ndarray], given: GivenDatasets
+    ) -> Run:
+        """Return the run of a dataset that the function `owner` makes of an element, after some `passes`."""
+        made = Run(values, self.resources, given)
+        made._place, made._drawing, made.earlier = (*self._place, owner), self._drawing, passes
+        return made
+
+    def drawing(self, owner: Any) -> list[Any]:
+        """Return what draws the random numbers of the function `owner`, at this place of a pipeline.
+
+        The numbers go on in repetitions, and from one dataset that a function makes to the next. They begin
+        anew where a dataset is used a second time.
+        """
+        return self._drawing.setdefault((owner, self._place), [])
 
     def value(self, parameter: Any) -> Any:
         """Return the value of a parameter of a node. The value of a tensor depends on the run."""

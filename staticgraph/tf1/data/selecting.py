@@ -132,7 +132,8 @@ class Concatenated(Node):
     sources: tuple[Node, ...]
 
     def iterate(self, run: Run) -> Iterator[Element]:
-        return itertools.chain.from_iterable(source.iterate(run) for source in self.sources)
+        sources = enumerate(self.sources)
+        return itertools.chain.from_iterable(source.iterate(run.branch(i)) for i, source in sources)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -142,7 +143,7 @@ class Zipped(Node):
     sources: tuple[Node, ...]
 
     def iterate(self, run: Run) -> Iterator[Element]:
-        columns = [source.iterate(run) for source in self.sources]
+        columns = [source.iterate(run.branch(i)) for i, source in enumerate(self.sources)]
         while columns:
             row: Element = ()
             for column in columns:
@@ -196,11 +197,17 @@ class Shuffled(Selection):
             raise self.error(f"buffer_size is {size}, it must be above zero")
         seeds = run.number(self.seeds[0]), run.number(self.seeds[1])
         if self.again:
-            chosen = run.state(self, lambda: RandomNumbers(*seeds))
+            chosen = run.state(self, lambda: _after(2 * run.earlier, RandomNumbers(*seeds)))
             seeds = chosen.next(), chosen.next()
         count = run.number(self.count)
         passes = (begin() for _ in (itertools.count() if count < 0 else range(count)))
         return _drawn(passes, size, iter(RandomNumbers(*seeds)))
+
+
+def _after(count: int, numbers: RandomNumbers) -> RandomNumbers:
+    for _ in range(count):
+        numbers.next()
+    return numbers
 
 
 def unjoined(node: Node) -> Node:

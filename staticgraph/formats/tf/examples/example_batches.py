@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, string
-from staticgraph.compiler.graph.errors import InvalidArgumentError
+from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.tf.messages.wire import DecodeError
@@ -38,11 +38,14 @@ class Label:
         try:
             for part in zip(*parts, strict=True):
                 made.append(read(*part))
-        except DecodeError as error:
-            raise InvalidArgumentError(f"{self(len(made), key)} cannot be parsed: {error}") from None
-        except InvalidArgumentError as error:
-            raise InvalidArgumentError(f"{self(len(made), key)} {error.message}") from None
+        except (InvalidArgumentError, DecodeError) as error:
+            raise self.named(error, len(made), key) from None
         return made
+
+    def named(self, error: OpError, index: int, key: str | None) -> InvalidArgumentError:
+        """Return an error in reading an example, or its feature `key`, with the name of that."""
+        verb = "cannot be parsed: " if isinstance(error, DecodeError) else ""
+        return InvalidArgumentError(f"{self(index, key)} {verb}{error.message}")
 
 
 def dense(
@@ -51,8 +54,9 @@ def dense(
     """A batch of features that all have the same number of values, or are filled up to the longest."""
     if shape and shape[0] is None:
         return _filled(rows, key, dtype, shape[1:], default, label)
-    size = math.prod(n or 0 for n in shape)
-    out = np.empty((len(rows), size), dtype.numpy)
+    sizes = [n or 0 for n in shape]
+    size = math.prod(sizes)
+    found = []
     for index, row in enumerate(rows):
         if row is None:
             if not default.size and size:
@@ -63,8 +67,8 @@ def dense(
             raise InvalidArgumentError(
                 f"{label(index, key)} has {row.size} values, not {size} for {list(shape)}"
             )
-        out[index] = row
-    return out.reshape(len(rows), *(n or 0 for n in shape))
+        found.append(row)
+    return _joined(found, dtype).reshape(len(rows), *sizes)
 
 
 def _filled(
@@ -125,4 +129,7 @@ def _counts(sizes: Sequence[int]) -> np.ndarray:
 
 
 def _joined(rows: Sequence[Row], dtype: DType) -> np.ndarray:
-    return np.concatenate([np.empty(0, dtype.numpy), *(row for row in rows if row is not None)])
+    found = [row for row in rows if row is not None]
+    if len(found) == 1:
+        return found[0].astype(dtype.numpy)
+    return np.concatenate(found, dtype=dtype.numpy) if found else np.empty(0, dtype.numpy)

@@ -14,6 +14,8 @@ from staticgraph.formats.tf.messages.wire import BYTES, FIXED32, VARINT, DecodeE
 
 Span = tuple[int, int]  # where a message begins and ends
 Spans = dict[bytes, Span]
+_NOWHERE: Span = (0, 0)
+_RUN = 1 << 3 | BYTES  # the tag of a run of numbers
 
 _KINDS = {1: string, 2: float32, 3: int64}  # by the field of a `Feature`
 
@@ -42,8 +44,8 @@ def sequence_example(data: bytes) -> tuple[Spans, dict[bytes, list[Span]]]:
 
 def values(data: bytes, span: Span | None, dtype: DType) -> np.ndarray | None:
     """The values of a feature; None if it has no type. InvalidArgumentError if it has another one."""
-    kind, where = None, (0, 0)
-    for number, inner in _messages(data, span or (0, 0)):
+    kind, where = None, _NOWHERE
+    for number, inner in _messages(data, span or _NOWHERE):
         if number in _KINDS:
             kind, where = _KINDS[number], inner
     if kind is None:
@@ -63,6 +65,15 @@ def _messages(data: bytes, span: Span) -> list[tuple[int, Span]]:
     found = []
     at, end = span
     while at < end:
+        tag = data[at]
+        # Most tags and lengths are one byte each: calls for these would take most of the time.
+        if tag < 0x80 and tag & 7 == BYTES and tag >= 8 and at + 1 < end and data[at + 1] < 0x80:
+            begin = at + 2
+            at = begin + data[at + 1]
+            if at <= end:
+                found.append((tag >> 3, (begin, at)))
+                continue
+            at = begin - 2
         number, kind, at = wire.read_tag(data, at, end)
         if kind == BYTES:
             begin, at = wire.read_length(data, at, end)
@@ -78,14 +89,21 @@ def _entries(data: bytes, span: Span) -> Spans:
     for number, entry in _messages(data, span):
         if number == 1:
             parts = dict(_messages(data, entry))
-            begin, end = parts.get(1, (0, 0))
-            found[data[begin:end]] = parts.get(2, (0, 0))
+            begin, end = parts.get(1, _NOWHERE)
+            found[data[begin:end]] = parts.get(2, _NOWHERE)
     return found
+
+
+def _packed(data: bytes, at: int, end: int) -> int:
+    """Return where the numbers of a list begin if they are one run of few bytes, as most are; else 0."""
+    return at + 2 if end - at >= 2 and data[at] == _RUN and data[at + 1] == end - at - 2 < 0x80 else 0
 
 
 def _floats(data: bytes, span: Span) -> np.ndarray:
     parts = []
     at, end = span
+    if (begin := _packed(data, at, end)) and (end - begin) % 4 == 0:
+        return np.frombuffer(data, "<f4", (end - begin) // 4, begin)
     while at < end:
         number, kind, at = wire.read_tag(data, at, end)
         if number == 1 and kind == BYTES:
@@ -98,12 +116,16 @@ def _floats(data: bytes, span: Span) -> np.ndarray:
             parts.append(np.array([value], np.float32))
         else:
             at = wire.skip(data, kind, number, at, end, 0)
+    if len(parts) == 1:
+        return parts[0]
     return np.concatenate(parts).astype(np.float32) if parts else np.zeros(0, np.float32)
 
 
 def _integers(data: bytes, span: Span) -> np.ndarray:
     found: list[int] = []
     at, end = span
+    if begin := _packed(data, at, end):
+        found, at = wire.read_varints(data, begin, end), end
     while at < end:
         number, kind, at = wire.read_tag(data, at, end)
         if number == 1 and kind == BYTES:
@@ -114,4 +136,4 @@ def _integers(data: bytes, span: Span) -> np.ndarray:
             found.append(value)
         else:
             at = wire.skip(data, kind, number, at, end, 0)
-    return np.array(found, np.uint64).astype(np.int64)
+    return np.array(found, np.uint64).view(np.int64)

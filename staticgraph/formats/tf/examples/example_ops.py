@@ -121,11 +121,14 @@ def _features(
     """The features of examples whose places in the bytes are known."""
 
     def column(key: str, dtype: DType) -> list[np.ndarray | None]:
-        def read(data: bytes, found: example_bytes.Spans) -> np.ndarray | None:
-            return example_bytes.values(data, found.get(name), dtype)
-
-        name = key.encode()
-        return label.each(read, serialized, spans, key=key)
+        name, read = key.encode(), example_bytes.values
+        made: list[np.ndarray | None] = []
+        try:
+            for data, found in zip(serialized, spans, strict=True):
+                made.append(read(data, found.get(name), dtype))
+        except (InvalidArgumentError, example_bytes.DecodeError) as error:
+            raise label.named(error, len(made), key) from None
+        return made
 
     return [sparse(column(key, dtype), dtype) for key, dtype in sparse_features], [
         dense(column(key, dtype), key, dtype, shape, default, label)

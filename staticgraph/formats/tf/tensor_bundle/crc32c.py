@@ -63,7 +63,45 @@ def crc_of_rows(rows: np.ndarray) -> np.ndarray:
     crc = np.full(len(rows), 0xFFFFFFFF, np.uint32)
     for column in rows.T:
         crc = crc >> np.uint32(8) ^ row[(crc ^ column) & np.uint32(0xFF)]
-    crc = ~crc
+    return _masked(~crc)
+
+
+def crc_of_parts(data: np.ndarray, begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return the masked checksums of parts of a text, which may overlap and have any lengths.
+
+    Args:
+        data: uint8, [bytes].
+        begins: int64, [number of parts].
+        ends: int64, [number of parts].
+
+    Returns:
+        uint32, [number of parts].
+
+    >>> crc_of_parts(np.frombuffer(b"0123456789", np.uint8), np.array([1]), np.array([10])).tolist()
+    [3347755237]
+    """
+    lengths = ends - begins
+    made = np.empty(len(begins), np.uint32)
+    short = (lengths >= 4) & (lengths <= _BLOCK)
+    for at in np.flatnonzero(~short).tolist():
+        made[at] = masked_crc32c(data[begins[at] : ends[at]].tobytes())
+    if short.any():
+        made[short] = _of_short_parts(data, begins[short], lengths[short])
+    return made
+
+
+def _of_short_parts(data: np.ndarray, begins: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The same for parts of 4 bytes or more, and not more than a block: one lookup for the bytes of all."""
+    starts = np.cumsum(lengths) - lengths  # of the parts, one after the other
+    order = np.arange(lengths.sum())
+    block = data[order + np.repeat(begins - starts, lengths)]
+    block[starts[:, None] + np.arange(4)] ^= np.uint8(0xFF)  # the state at the beginning
+    rows = order + np.repeat(_BLOCK - starts - lengths, lengths)
+    crc = ~np.bitwise_xor.reduceat(_table()[rows, block], starts)
+    return _masked(crc)
+
+
+def _masked(crc: np.ndarray) -> np.ndarray:
     return (crc >> np.uint32(15) | crc << np.uint32(17)) + np.uint32(_MASK)
 
 

@@ -29,7 +29,9 @@ class Directed(Node):
     sources: tuple[Node, ...]
 
     def iterate(self, run: Run) -> Iterator[Element]:
-        going: dict[int, Iterator[Element]] = {i: s.iterate(run) for i, s in enumerate(self.sources)}
+        going: dict[int, Iterator[Element]] = {
+            i: source.iterate(run.branch(i)) for i, source in enumerate(self.sources)
+        }
         for choice in self.chosen.iterate(run):
             if isinstance(choice, Failed):
                 yield choice
