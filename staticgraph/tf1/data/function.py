@@ -2,26 +2,12 @@
 
 What a function records is no part of the user's graph. Tensors of the graph that it uses are *captured*: they
 have one value for a whole run of the pipeline, that of the moment when its iterator was initialised.
-
-In another process a function has copies of all objects that it refers to. Changes of the copies are not seen
-here, and changes made here are not seen there. A function is *portable* if all objects that it refers to stay
-as they are: numbers, strings, tuples, read-only arrays, classes, modules, and functions that are portable
-themselves. Functions of other packages are assumed to be portable.
 """
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-import dis
-import functools
-import re
-from collections.abc import Callable, Iterator, Sequence
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any
-=======
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
->>>>>>> 7aab152b7ee9e1740d51dd07c15b80cbb3a9839d
 
 import numpy as np
 
@@ -36,12 +22,8 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor, with_inner
 from staticgraph.compiler.support.dataclass import cached_property
 from staticgraph.runtime.session import Session
-<<<<<<< HEAD
-from staticgraph.tf1.data.pipeline import Given, Node, Run, giving, tensors_of
-=======
 from staticgraph.tf1.data.pipeline import Given, GivenDatasets, Node, Run, giving, tensors_of
 from staticgraph.tf1.data.portable import is_portable
->>>>>>> 7aab152b7ee9e1740d51dd07c15b80cbb3a9839d
 from staticgraph.tf1.data.structure import (
     Component,
     Element,
@@ -56,80 +38,8 @@ from staticgraph.tf1.data.structure import (
     to_tensors,
 )
 
-<<<<<<< HEAD
-_ARRAY_FUNCTION = type(np.sum)
-_CONSTANT = (int, float, complex, str, bytes, range, re.Pattern, np.generic, np.dtype, type(None))
-_STATELESS = (type, ModuleType, np.ufunc, _ARRAY_FUNCTION)
-_CHANGING = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"}
-
-
-def is_portable(function: Callable[..., Any]) -> bool:
-    """Return True if `function` neither changes nor reads mutable state, as far as can be seen."""
-    return _is_portable(function, _package(function), set())
-
-
-def _is_portable(value: Any, package: str, seen: set[int]) -> bool:
-    if id(value) in seen:
-        return True
-    seen.add(id(value))
-    match value:
-        case FunctionType():
-            if _package(value) != package:
-                return True
-            stays = all(map(_stays, _codes(value.__code__)))
-            return stays and all(_is_portable(each, package, seen) for each in _referred(value))
-        case functools.partial():
-            parts = (value.func, *value.args, *value.keywords.values())
-            return all(_is_portable(each, package, seen) for each in parts)
-        case tuple() | frozenset():
-            return all(_is_portable(each, package, seen) for each in value)
-        case np.ndarray():
-            return not value.flags.writeable and value.dtype != object
-        case BuiltinFunctionType():  # or a method of something built in, such as a list
-            return value.__self__ is None or isinstance(value.__self__, ModuleType)
-    return isinstance(value, _CONSTANT + _STATELESS)
-
-
-def _package(function: Any) -> str:
-    return str(getattr(function, "__module__", "")).partition(".")[0]
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A function's code, and that of the functions in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
-def _stays(code: CodeType) -> bool:
-    """Return True if `code` rebinds nothing outside of it."""
-    for each in dis.get_instructions(code):
-        if each.opname in _CHANGING:
-            return False
-        if each.opname in ("STORE_DEREF", "DELETE_DEREF") and each.argval in code.co_freevars:
-            return False
-    return True
-
-
-def _referred(function: FunctionType) -> Iterator[Any]:
-    """The values that a function has from outside."""
-    yield from function.__defaults__ or ()
-    yield from (function.__kwdefaults__ or {}).values()
-    for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # not bound yet
-            yield cell
-    for code in _codes(function.__code__):
-        for each in dis.get_instructions(code):
-            if each.opname in ("LOAD_GLOBAL", "LOAD_NAME") and each.argval in function.__globals__:
-                yield function.__globals__[each.argval]
-
-=======
 if TYPE_CHECKING:
     from staticgraph.runtime.host_ops.host_program import HostProgram
->>>>>>> 7aab152b7ee9e1740d51dd07c15b80cbb3a9839d
 
 Call = Callable[..., list[Any]]
 
@@ -205,7 +115,7 @@ class Function:
         """True if a call in another process does the same, because the function uses no state of this one."""
         if self.dataset is not None or any(isinstance(part, Nested) for part in self.parts):
             return False
-        return all(map(_is_portable_operation, with_inner(self._operations)))
+        return all(map(_is_portable, with_inner(self._operations)))
 
     def operation(self, name: str) -> Operation | None:
         """The operation of that name in the function."""
@@ -315,7 +225,7 @@ def _is_seeded(op: Operation) -> bool:
     return op.definition.effect is Effect.RANDOM and bool(op.attrs.get("seed") or op.attrs.get("seed2"))
 
 
-def _is_portable_operation(op: Operation) -> bool:
+def _is_portable(op: Operation) -> bool:
     if op.definition.name == "py_func":
         return is_portable(op.attrs["func"])
     return op.definition.effect is not Effect.HOST
