@@ -14,7 +14,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.tf1.data import Dataset
-from staticgraph.tf1.data.function import is_portable
+from staticgraph.tf1.data.portable import is_portable
 from staticgraph.tf1.lookup.tables import MutableHashTable
 
 pytestmark = pytest.mark.skipif(
