@@ -55,8 +55,8 @@ from benchmarks.sizes import group as sizes
 from benchmarks.sizes.stories import STORIES
 from benchmarks.workloads import WORKLOADS
 from staticgraph.applications.cli.machine import cores, processor
+from staticgraph.compiler.support.system_memory import memory
 from staticgraph.runtime.disk.atomic import write_file
-from staticgraph.runtime.state.system_memory import memory
 
 
 def machine() -> dict[str, Any]:
