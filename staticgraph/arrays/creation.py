@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, float64, int32, int64, string
 from staticgraph.compiler.graph.errors import DtypeError, UnimplementedError, misuse, require
-from staticgraph.compiler.graph.recording.op_count import count_more
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import functions_of
@@ -44,14 +45,15 @@ def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
 
 def _attempt(shape: Any) -> int:
     """Return the number of operations by which TensorFlow finds that the number of elements is not known: a
-    product of the sizes, and a comparison.
+    product of the sizes, and a comparison. Sizes of int64 are cast before they are stacked.
     """
     tensors = [isinstance(size, Tensor) for size in shape] if isinstance(shape, list | tuple) else []
     if True not in tensors:
         return 0
     first = tensors.index(True)
     factors = tensors[first + 1 :] if first == 0 else [False, *tensors[first + 1 :]]
-    return 2 + sum(1 if each else 2 for each in factors)
+    casts = sum(isinstance(size, Tensor) and size.dtype is int64 for size in shape)
+    return 2 + sum(1 if each else 2 for each in factors) + casts
 
 
 def _filled(shape: Any, dtype: Any, value: int, default_name: str, name: str | None) -> Tensor:
@@ -193,8 +195,12 @@ def eye(
     >>> sg.eye(2, 3, batch_shape=[5]).shape.as_list()
     [5, 2, 3]
     """
-    with name_scope(name, "eye", [num_rows, num_columns, batch_shape]):
-        square = num_columns is None
+    square = num_columns is None
+    given = [isinstance(size, Tensor) for size in (num_rows, num_columns) if size is not None]
+    with (
+        name_scope(name, "eye", [num_rows, num_columns, batch_shape]),
+        _counted_as_eye(square, given, batch_shape),
+    ):
         columns = num_rows if square else num_columns
         shorter = num_rows if square else _shorter(num_rows, columns)
         batch = [] if batch_shape is None else batch_shape
@@ -204,6 +210,16 @@ def eye(
         return ops.matrix_set_diag(
             zeros(_joined(batch, [num_rows, columns]), dtype), diagonal, name="set_diag"
         )
+
+
+def _counted_as_eye(square: bool, given: list[bool], batch: Any) -> Any:
+    """Context that counts what TensorFlow makes if a size is a tensor, as `given` tells of each."""
+    if True not in given:
+        return nullcontext()
+    tensors = [isinstance(size, Tensor) for size in batch] if isinstance(batch, list | tuple) else []
+    of_batch = -1 if isinstance(batch, Tensor) else tensors.count(False) * (True in tensors)
+    of_numbers = 0 if all(given) else 2
+    return counted_as(get_default_graph(), (8 if square else 13 + of_numbers) + of_batch)
 
 
 def _shorter(rows: Any, columns: Any) -> Any:

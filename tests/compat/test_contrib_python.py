@@ -181,3 +181,15 @@ def test_variables_are_counted(capsys):
 def test_sparse_tensors_are_tensors():
     sparse = tf.SparseTensor([[0, 1]], [1.0], [2, 2])
     assert tf.contrib.framework.is_tensor(sparse) and not tf.contrib.framework.is_tensor([1.0])
+
+
+def test_reductions_over_gpus_are_those_of_tensors():
+    nccl = tf.contrib.nccl
+    with tf.Graph().as_default(), tf.Session() as sess:
+        pair = [tf.constant([1.0, 5.0]), tf.constant([2.0, 3.0])]
+        found = sess.run([f(pair)[1] for f in (nccl.all_sum, nccl.all_prod, nccl.all_min, nccl.all_max)])
+        total, same = sess.run([nccl.reduce_sum(pair), nccl.broadcast(pair[0])])
+        with pytest.raises(ValueError, match="no tensors"):
+            nccl.all_sum([])
+    assert [one.tolist() for one in found] == [[3.0, 8.0], [2.0, 15.0], [1.0, 3.0], [2.0, 5.0]]
+    assert (total.tolist(), same.tolist()) == ([3.0, 8.0], [1.0, 5.0])

@@ -146,6 +146,7 @@ AREAS = {
     "python.estimator.canned.prediction_keys": Area((estimator_keys,)),
     "python.estimator.util": Area((argument_specs,)),
     "python.ops.data_flow_ops": Area((".contrib.staging",), areas=("", _EVERYWHERE)),
+    "python.ops.nccl_ops": Area((".devices.collectives",)),
     "python.ops.inplace_ops": Area((".building.rows_in_place",)),
     "python.ops.summary_ops_v2": Area(("tf1.summary.written",)),
     "python.ops.gradient_checker": Area((gradient_checker,)),
