@@ -268,7 +268,7 @@ def walk(
                 yield from walk(each.program, next(inner), instruction)
 
 
-_LONG = 30.0  # ns per character of the function of a step: what it calls takes a thousand times as long
+_LONG = 15.0  # ns per character of the function of a step: what it calls takes hundreds of times as long
 _FEW_BRANCHES = 16  # times as many characters in parts without branches as in those with some
 
 

@@ -17,6 +17,7 @@ from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm import kernel as llvm
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.lower_expressions import Placer, sum_of_products
 from staticgraph.compiler.kernel.schedule_cpu.schedule import Chunked, chunked, schedule
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
@@ -26,6 +27,7 @@ from staticgraph.compiler.support.dataclass import replace
 
 if TYPE_CHECKING:
     from staticgraph.compiler.codegen.gemm.choice import Choice
+    from staticgraph.compiler.codegen.gemm.transposed_copy import TransposedCopy
     from staticgraph.compiler.kernel.contraction import Contraction
 
 Search = Callable[["Contraction", CpuTarget], "Choice"]
@@ -54,6 +56,11 @@ def generate(
             stages.report("product", work, product)
             choice = NO_CHOICE if search is None or product.sizes else search(product, target)
             return stages.report("print_gemm", product, contraction.emit(product, target, choice))
+        copy = transposed_copy_of(work)
+        if copy is not None:
+            from staticgraph.compiler.codegen.gemm import transposed_copy as transposition
+
+            return stages.report("print_gemm", work, transposition.emit(copy, target))
     split = in_phases(work, target.vector_bytes)
     width = target.vector_bytes
     begun = split.phases
@@ -75,6 +82,16 @@ def product_of(work: Loops) -> Contraction | None:
     from staticgraph.compiler.kernel.contraction import analyse
 
     return analyse(work.nests[0].domain, work.nests[0].stores, dict(work.buffers))
+
+
+def transposed_copy_of(work: Loops) -> TransposedCopy | None:
+    """Return a kernel as a copy that changes which index runs along memory, if it is one."""
+    stores = [store for nest in (*work.nests, *work.sums) for store in nest.stores]
+    if work.rows or len(stores) != 1 or not isinstance(stores[0].value, Load):
+        return None
+    from staticgraph.compiler.codegen.gemm.transposed_copy import transposed_copy  # for few kernels
+
+    return transposed_copy(work.nests[0].domain, stores[0], dict(work.buffers))
 
 
 def in_phases(work: Loops | Kernel, vector_bytes: int) -> Chunked:

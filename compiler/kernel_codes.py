@@ -131,10 +131,12 @@ class KernelCodes(KernelTable):
         if not isinstance(work, Loops) or operations == _PRODUCTS:
             return isinstance(work, Loops)
         if id(work) not in self._varies:
+            from staticgraph.compiler.generate import transposed_copy_of
             from staticgraph.compiler.size_rules import may_vary  # for steps of many kernels
 
             with answering(None):
-                self._varies[id(work)] = work, may_vary(work, self._target.vector_bytes)
+                varies = may_vary(work, self._target.vector_bytes) and transposed_copy_of(work) is None
+                self._varies[id(work)] = work, varies
         return self._varies[id(work)][1]
 
     def _finish(self, operations: _Operations) -> None:

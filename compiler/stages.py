@@ -153,7 +153,7 @@ STAGES = (
     Stage("kernel", "print_llvm", "approximate functions by arithmetic, and write LLVM IR",
           "Kernels", "text", "codegen.llvm.kernel"),
     Stage("kernel", "print_gemm", "choose tiles, pack operands, and write LLVM IR",
-          "Contraction", "text", "codegen.gemm.gemm", "a product on a processor"),
+          "Contraction", "text", "codegen.gemm.gemm", "a product or a transposition, on a processor"),
     Stage("kernel", "schedule_gpu", "choose blocks, threads and tiles, and what waits in shared memory",
           "Loops", "GpuSchedule", "kernel.schedule_gpu.schedule", "on a GPU"),
     Stage("kernel", "print_cuda", "write CUDA C",

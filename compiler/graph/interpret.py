@@ -17,6 +17,7 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.function import Function, Value, as_outputs
 from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 
@@ -62,9 +63,26 @@ def performer(op: Operation) -> Callable[[Sequence[Any]], tuple[np.ndarray, ...]
         if not operands:
             return _outputs(op, lambda: reference(*values, **attrs))
         given = {name: plain(values[at]) for name, at in operands.items()}
-        return _outputs(op, lambda: reference(*values[:count], **attrs, **given))
+        inputs, sized = values[:count], attrs | given
+
+        def results() -> Any:
+            _require_memory(op, inputs, sized)
+            return reference(*inputs, **sized)
+
+        return _outputs(op, results)
 
     return made
+
+
+def _require_memory(op: Operation, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> None:
+    """Raise MemoryError if the operands of an op ask for results that the system has no memory for."""
+    from staticgraph.compiler.graph.checks.result_types import result_types  # few operations need these
+    from staticgraph.compiler.support.system_memory import require_memory
+
+    given = [TensorType(t.dtype, array.shape) for t, array in zip(op.tensors, inputs, strict=True)]
+    types = result_types(op.definition, given, attrs)
+    known = (t for t in types if t.shape is not None and None not in t.shape)
+    require_memory(sum(t.size * t.dtype.numpy.itemsize for t in known))
 
 
 def outputs_of(op: Operation, make: Callable[[dict[str, Any]], Any]) -> tuple[np.ndarray, ...]:

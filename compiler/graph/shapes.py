@@ -188,9 +188,13 @@ def compatible(a: Shape | None, b: Shape | None) -> bool:
 
 
 def normalize_axis(axis: int, rank: int, name: str = "axis", kind: type[ShapeError] = ShapeError) -> int:
-    """`axis` counted from the front; an error of this kind where it is out of range."""
+    """`axis` counted from the front; an error of this kind where it is out of range.
+
+    Undecided for an open size: all that is done with an axis depends on its value.
+    """
     if not hasattr(axis, "__index__"):
         raise RuleError(f"{name} is {shown(axis)}, and must be a whole number", None, kind)
+    axis = operator.index(axis)
     if not -rank <= axis < rank:
         hint = f"{name} may be {-rank} to {rank - 1}" if rank else "a single number has no axes"
         raise RuleError(f"{name} {axis} is out of range for a tensor of rank {rank}", hint, kind)

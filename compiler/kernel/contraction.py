@@ -259,8 +259,8 @@ def analyse(
         return None
     windows = [_position(inside.place, total.dtype) for inside in left_inside + right_inside]
     accesses = [*body.operands, *body.others, *body.written, *windows]
-    outside, accesses = _merge([i for i in domain if _repeats(i)], accesses)
-    inside, accesses = _merge([i for i in total.axes if _repeats(i)], accesses)
+    outside, accesses = merged([i for i in domain if _repeats(i)], accesses)
+    inside, accesses = merged([i for i in total.axes if _repeats(i)], accesses)
     (a, b), rest = accesses[:2], accesses[2:]
     others, rest = rest[: len(body.others)], rest[len(body.others) :]
     written, windows = rest[: len(stores)], rest[len(stores) :]
@@ -448,11 +448,11 @@ def _independent(operands: list[Access], others: list[Access], written: list[Acc
     return all(x.same(targets.get(x.buffer, x)) for x in others)
 
 
-def _merge(indices: list[Index], accesses: list[Access]) -> tuple[list[Index], list[Access]]:
+def merged(indices: list[Index], accesses: list[Access]) -> tuple[list[Index], list[Access]]:
     """Make one index of two wherever every access steps over the second as often as the first has values."""
-    merged = True
-    while merged:
-        merged = False
+    again = True
+    while again:
+        again = False
         for p, q in permutations(indices, 2):
             if all(same(x.stride(p), x.stride(q) * q.extent) for x in accesses):
                 both = Index(f"{p.name}_{q.name}", p.extent * q.extent)
@@ -460,7 +460,7 @@ def _merge(indices: list[Index], accesses: list[Access]) -> tuple[list[Index], l
                 indices = [i for i in indices if i not in (p, q)]
                 indices.insert(at, both)
                 accesses = [_joined(x, p, q, both) for x in accesses]
-                merged = True
+                again = True
                 break
     return indices, accesses
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _MUCH = 1 << 14  # elements that a step is given: with fewer it is hardly worth several threads
 _MANY = 64  # nodes of a step beside whose compile others are worth to be begun
+_MOST = 256  # nodes whose passes are over before the threads that compile have done anything else
 
 
 class Watching:
@@ -70,10 +71,10 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     """The step for this processor. `what` names it where it is dumped."""
     target = replace(cpu_jit.host(), fast_math=settings.math == "fast", tuned=settings.tune)
     watching = Watching(settings, what, step)
-    if len(step.function.nodes) > _MANY:
+    if (nodes := len(step.function.nodes)) > _MANY:
         from staticgraph.runtime.cpu.fast_path import dispatch
 
-        dispatch.expect()  # first, since no kernel is ready for the threads that compile
+        dispatch.expect(at_once=nodes > _MOST)  # while no kernel is ready for the threads that compile
     if sum(estimate(p.size) for p in step.function.params) > _MUCH:
         from staticgraph.runtime.cpu.pool import POOL
 

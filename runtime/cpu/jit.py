@@ -22,7 +22,7 @@ from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.support import forks
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime import switches
-from staticgraph.runtime.cpu.objects import CompileThreads
+from staticgraph.runtime.cpu.compile_threads import CompileThreads
 
 if TYPE_CHECKING:
     from llvmlite.binding import LLJIT, ResourceTracker
@@ -112,12 +112,22 @@ def begin(code: Code) -> None:
         _begin(each)
 
 
+def begin_after(code: Code) -> None:
+    """Compile a function that nobody waits for yet: beside the first run of what is loaded next."""
+    if _is_new(code):
+        _AHEAD.begin_after(code)
+
+
 def _begin(code: Code) -> None:
+    if _is_new(code) and _AHEAD.begin(code):
+        _batches()  # here, since of the threads that compile each would make its own
+
+
+def _is_new(code: Code) -> bool:
+    """Return True if a function must be compiled, and nothing has begun to."""
     if code in _AHEAD or code.name in _OBJECTS or code.name in _LOADED or not code.text:
-        return
-    if _from_disk(code) is None:
-        if _AHEAD.begin(code):
-            _batches()  # here, since of the threads that compile each would make its own
+        return False
+    return _from_disk(code) is None
 
 
 def mark() -> int:

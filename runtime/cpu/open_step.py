@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.cpu.pool import Pool
 
 # Bytes of a run from which on the system is asked if it has them: to ask takes as long as a small step.
-ASKED = 1 << 28
+ASKED = 1 << 28  # bytes from which on the system is asked if it has them
 AHEAD = 1 << 28  # bytes up to which an arena that is too small is replaced by one of twice its size
 MUCH = 1 << 20  # bytes of a step beside which it matters what is kept: to give that back takes a millisecond
 
@@ -143,7 +143,7 @@ class OpenStep:
         results = (program.results[n] for n in self._new)
         more = program.arena - self.workspace.size + sum(t.size * t.dtype.size for t in results)
         if more >= ASKED:
-            from staticgraph.runtime.state.system_memory import require_memory  # few runs need so much
+            from staticgraph.compiler.support.system_memory import require_memory  # few runs need so much
 
             require_memory(more)
 

@@ -71,6 +71,10 @@ FOUND = {
         with_attribute(sample("max_pool_backprop", 2), "ksize", (2, 3, 3, 1)),
         "equal",
     ),
+    "the half of a spectrum of no points": (
+        with_shape(with_attribute(sample("open_rfft_planes", 2), "sizes", (2, 3, 5, 0)), 0, (0,)),
+        "refused",
+    ),
     "windows of padding alone": (with_attribute(sample("dilation2d"), "rates", (1, 7, 1, 1)), "equal"),
     "no rows under a large filter": (
         with_shape(with_shape(sample("conv2d", 1), 0, (1, 0, 8, 2)), 1, (67, 3, 2, 4)),

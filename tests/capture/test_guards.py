@@ -42,6 +42,11 @@ def test_comparisons_are_answered_by_the_sizes_at_hand():
         assert kept == (n == 5 and n < m < 2 * n), (n, m)
 
 
+def test_a_question_that_compares_nothing_leaves_no_guard():
+    answers = Answers({"n0": 5})
+    assert answers.ask(Undecided("its value", sizes=(N,))) is False and answers.guards == ()
+
+
 def test_the_last_question_about_equal_symbols_is_not_put_off():
     answers = Answers({"n0": 5, "n1": 5, "n2": 5}, puts_off=True)
     with answering(answers):
@@ -98,6 +103,23 @@ def test_other_sizes_take_the_place_of_symbols(size):
     for m in range(7):
         assert evaluate(replaced(size, by), {"n1": m}) == evaluate(size, {"n0": 2 * m + 1, "n1": m})
     assert replaced(size, {"n0": 3, "n1": 4}) == evaluate(size, {"n0": 3, "n1": 4})
+
+
+@pytest.mark.parametrize(
+    ("guard", "by", "left"),
+    [
+        (Guard(N, "!="), M, Guard(M, "!=")),  # a size may be 0
+        (Guard(-N, "!="), M, Guard(-M, "!=")),
+        (Guard(N, "!="), M + 1, None),
+        (Guard(-N, "!="), M + 1, None),
+        (Guard(N, ">="), M, None),
+        (Guard(N - 1, ">="), M, Guard(M - 1, ">=")),
+        (Guard(N - 3, "=="), M, Guard(M - 3, "==")),
+    ],
+    ids=str,
+)
+def test_a_guard_is_left_unless_it_always_holds(guard, by, left):
+    assert guard.replaced({"n0": by}) == left
 
 
 def test_a_guard_is_kept_in_files():
@@ -289,6 +311,10 @@ def test_products_that_are_equal_make_symbols_of_pairs():
     )  # equal by chance
     assert as_one(Undecided("", (a * b * 4, d * b * 4)), values) == {"n3": a}
     assert as_one(Undecided("", (a, b)), values) == {}
+    assert as_one(Undecided("", (a + 1, b)), {"n0": 5, "n1": 6}) == {"n1": a + 1}  # `b - 1` may be negative
+    assert as_one(Undecided("", (a, b + 1)), {"n0": 5, "n1": 4}) == {"n0": b + 1}
+    assert as_one(Undecided("", (a * b, c)), {"n0": 1, "n1": 1, "n2": 1}) == {"n2": a * b}
+    assert as_one(Undecided("", (a * c + 6, b * c)), {"n0": 1, "n1": 3, "n2": 3}) == {}  # by chance, too
     assert as_one(Undecided("", (a + b, c + d)), values) == {}
 
 

@@ -60,6 +60,21 @@ def test_vectors_lie_where_they_are_full(size, turn_a, vector_bytes, expected):
     assert along(matmul(*size, turn_a), vector_bytes) is expected
 
 
+@pytest.mark.parametrize(
+    ("rows", "depth", "expected"),
+    [
+        (1, 8, Along.COLUMNS),
+        (1, 16, Along.SUM),
+        (4, 4, Along.COLUMNS),
+        (4, 32, Along.COLUMNS),  # turning b around costs less than adding up the lanes of each result
+        (4, 64, Along.SUM),
+        (7, 500, Along.COLUMNS),
+    ],
+)
+def test_sums_that_fill_few_vectors_run_along_the_columns(rows, depth, expected):
+    assert along(matmul(rows, 100, depth, turn_b=True), 64) is expected
+
+
 @pytest.mark.takes_long
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
 @pytest.mark.parametrize("vector_bytes", WIDTHS)

@@ -26,7 +26,7 @@ def _image(channels: int, pixels: int = 8, **how) -> Conv:
 
 CLASSES = {
     "open rows": [matmul(r * B, n, k) for r, n, k in ((64, 576, 32), (64, 384, 64), (16, 384, 48))],
-    "of other depths": [matmul(64 * B, n, k) for n, k in ((96, 384), (96, 576), (96, 320))],
+    "of other depths": [matmul(64 * B, n, k) for n, k in ((96, 384), (96, 576), (96, 192))],
     "epilogue": [matmul(m, n, 64, c=relu_of_biased) for m, n in ((128, 96), (256, 192), (64, 48))],
     "open sums": [matmul(m, n, u * B, turn_a=True) for m, n, u in ((96, 384, 64), (48, 384, 256))],
     "turned": [matmul(m, 256, k, turn_b=True) for m, k in ((128, 300), (192, 300), (128, 600))],

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.compiler.graph.errors import InvalidFileError, told
 from staticgraph.tf1.keras.datasets import arrays
 
 keras = sg.keras
@@ -101,6 +101,50 @@ def test_an_archive_stays_in_its_folder(tmp_path):
     with pytest.raises(ValueError, match="outside of"):
         keras.utils.get_file("bad.tar.gz", served(path), extract=True, cache_dir=tmp_path / "cache")
     assert not (tmp_path / "cache" / "outside").exists()
+
+
+def zipped(path, contents):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("member", contents)
+    return path
+
+
+def tarred(path, contents):
+    with tarfile.open(path, "w:gz") as tar:
+        member = tarfile.TarInfo("member")
+        member.size = len(contents)
+        tar.addfile(member, io.BytesIO(contents))
+    return path
+
+
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_an_archive_that_would_fill_the_disk_is_refused(pack, tmp_path, monkeypatch):
+    monkeypatch.setattr("staticgraph.tf1.keras.utils.download._ALWAYS", 0)
+    path = pack(tmp_path / "bomb", bytes(1 << 20))
+    with pytest.raises(ValueError, match="claims more than 64 times its size") as caught:
+        keras.utils.get_file("bomb", served(path), extract=True, cache_dir=tmp_path / "cache")
+    assert "by hand" in str(caught.value)
+    assert not (tmp_path / "cache" / "datasets" / "member").exists()
+
+
+@pytest.mark.takes_long
+@pytest.mark.parametrize("pack", [zipped, tarred])
+def test_a_damaged_archive_is_told(pack, tmp_path):
+    """Wherever it is changed or cut off: by one error, or not at all if nothing depends on the byte."""
+    whole = pack(tmp_path / "whole", b"contents" * 100).read_bytes()
+    refused = 0
+    for at in range(0, len(whole), 7):
+        for number, damaged in enumerate((whole[:at], whole[:at] + b"\xff" + whole[at + 1 :])):
+            name = f"{at}_{number}"
+            (tmp_path / name).write_bytes(damaged)
+            try:
+                keras.utils.get_file(
+                    name, served(tmp_path / name), extract=True, cache_dir=tmp_path / "cache"
+                )
+            except ValueError as error:
+                assert told(error), f"{at}: {error!r}"
+                refused += 1
+    assert refused
 
 
 def test_arrays_of_objects_are_refused(tmp_path):

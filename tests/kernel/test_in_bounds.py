@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from staticgraph.compiler.capture.guards import Answers
 from staticgraph.compiler.graph.dtypes import bool_, float32, int32, int64, uint32
+from staticgraph.compiler.graph.size_contexts import answering
 from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load, Local, Reduce
@@ -109,6 +111,7 @@ def test_refused(place: Expr):
         Loop(i, (If(x(n(i)) > 0.0, (store(i),)),)),
         Loop(i, (Let(value, x(n(i))), store(i))),
         Loop(i, (Let(value, one), Update(value, x(n(i))), store(i))),
+        Loop(i, (store(i, Reduce((Index("none", 0),), "add", x(j)) + x(n(i))),)),
     ],
     ids=[
         "data",
@@ -124,6 +127,7 @@ def test_refused(place: Expr):
         "in a condition",
         "in what is given a name",
         "in what is assigned",
+        "beside an empty sum",
     ],
 )
 def test_clamped(body: Stmt):
@@ -154,6 +158,17 @@ def test_a_buffer_without_elements_has_none_to_read_instead():
     assert without("out", store(n(i))) == [
         statement_text(Loop(i, (If(Const(False, bool_), (store(n(i)),)),)))
     ]
+
+
+def test_an_axis_of_an_open_size_is_asked_for_an_element():
+    """One that has some is clamped to them: zeros are read in place of those that are not there alone."""
+    size = symbol("size")
+    open_buffers = {**BUFFERS, "x": Buffer(float32, (size,))}
+    body = (Loop(i, (store(i, x(n(i))),)),)
+    for elements, text in ((5, "out[i] = x[minimum(maximum(n[i], 0), size - 1)]"), (0, "out[i] = 0")):
+        with answering(Answers({"size": elements})):
+            [made] = in_bounds(body, open_buffers)
+        assert text in statement_text(made)
 
 
 def test_the_clamp():

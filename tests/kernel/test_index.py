@@ -6,8 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from staticgraph.compiler.graph.dtypes import bool_, float32, int8, int32, int64
+from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar, free_indices, substitute, walk
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Index,
+    Load,
+    Local,
+    Scalar,
+    free_indices,
+    substitute,
+    walk,
+)
 from staticgraph.compiler.kernel.indices.affine import Affine, affine, bounds, linear
 from staticgraph.compiler.kernel.indices.index import offset, simplify_index
 from staticgraph.compiler.kernel.interpret import interpret
@@ -15,6 +26,7 @@ from staticgraph.compiler.kernel.printer import expression_text
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
 
 i, j, f = Index("i", 4), Index("j", 6), Index("f", 120)
+at = Local("at", int64)
 row = scalar.cast(Load("rows", (i,), int32), int64)
 
 
@@ -135,6 +147,8 @@ def test_strides():
     assert form.stride(f) == 0
     assert linear(f // 2).stride(f) is None
     assert linear(f * 3).stride(f) == 3
+    assert linear(at).stride(f) == linear(at // 2).stride(f) == 0
+    assert linear(at).stride(f, {at}) is linear(at // 2).stride(f, {at}) is None  # both vary with it
 
 
 def test_ranges_of_what_is_not_known():
@@ -142,6 +156,9 @@ def test_ranges_of_what_is_not_known():
     assert bounds(scalar.maximum(Load("n", (), int64), 0)) == (0, float("inf"))
     assert bounds(Load("n", (), int32)) == (-(2**31), 2**31 - 1)
     assert bounds(scalar.cast(Load("n", (), bool_), int64)) == (0, 1)
+    size = symbol("size")  # may be 0, which times anything is 0
+    assert Affine({Load("n", (), int64): size}).range == (-float("inf"), float("inf"))
+    assert Affine({scalar.maximum(Load("n", (), int64), 0): size}).range == (0, float("inf"))
     # A sum of narrow integers may wrap.
     assert bounds(Load("n", (), int32) + Const(1, int32)) == (-(2**31), 2**31 - 1)
 

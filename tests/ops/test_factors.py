@@ -379,3 +379,26 @@ def test_the_derivative_of_a_determinant_of_a_singular_matrix(rank, rng):
         for i in range(7)
     ]
     np.testing.assert_allclose(found, minors, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.takes_long
+@pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "complex128"])
+def test_orthogonal_factors_of_small_matrices_are_those_of_lapack(dtype, rng):
+    """Signs included; also of columns of zeros, and of numbers whose squares vanish or overflow."""
+    limit = 1e-5 if dtype in ("float32", "complex64") else 1e-13
+    for rows, columns in ((1, 1), (1, 6), (6, 1), (2, 2), (5, 3), (3, 6), (6, 6)):
+        x = rng.standard_normal((9, rows, columns)).astype(dtype)
+        if np.dtype(dtype).kind == "c":
+            x += (1j * rng.standard_normal(x.shape)).astype(dtype)
+        x[0] = 0.0
+        x[1, :, 0] = 0.0
+        x[2, 1:] = 0.0
+        x[3] *= 1e-30
+        x[4] *= 1e30
+        for full in (False, True):
+            q, r = computed(functools.partial(sg.linalg.qr, full_matrices=full), x)
+            for n, each in enumerate(x):
+                expected = np.linalg.qr(each, "complete" if full else "reduced")
+                size = np.abs(expected[1]).max() + 1e-37
+                np.testing.assert_allclose(r[n] / size, expected[1] / size, atol=limit)
+                np.testing.assert_allclose(q[n], expected[0], atol=limit)

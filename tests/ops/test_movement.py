@@ -177,6 +177,36 @@ def test_what_is_no_index(key):
         vector(5)[key]
 
 
+@pytest.mark.parametrize("dtype", [sg.float32, sg.float64])
+def test_a_nan_is_neither_greater_nor_smaller_than_what_is_searched(dtype):
+    """So TensorFlow 1.15 finds it before the first number that is not smaller, and behind all not greater."""
+    row, values = sg.placeholder(dtype, [3]), sg.placeholder(dtype, [4])
+    sides = [sg.searchsorted(row, values, side=side) for side in ("left", "right")]
+    fed = {row: [0.0, 1.0, 1.0], values: [np.nan, 1.0, -np.inf, np.inf]}
+    with sg.Session() as session:
+        assert [found.tolist() for found in session.run(sides, fed)] == [[0, 1, 0, 3], [3, 3, 0, 3]]
+
+
+ENDS = (-(2**63), 2**63 - 1)
+
+
+@pytest.mark.filterwarnings("ignore::staticgraph.compiler.graph.errors.RecompileWarning")
+def test_axes_and_shifts_of_a_roll_may_be_fed():
+    """Also of an open size, and beyond the numbers whose opposite is one."""
+    rows = np.arange(12, dtype=np.float32).reshape(3, 4)
+    x, axes = sg.placeholder(sg.float32, [None, 4]), sg.placeholder(sg.int64, [2])
+    shifts = sg.placeholder(sg.int64, [2])
+    once, fed = sg.roll(x, [1, 1], axes), sg.roll(x, shifts, axes)
+    with sg.Session() as session:
+        for chosen in ([0, 1], [-1, 1], [1, 0], [0, 0]):
+            found = session.run(once, {x: rows, axes: chosen})
+            np.testing.assert_array_equal(found, np.roll(rows, [1, 1], chosen), str(chosen))
+            for moved in ([-1, 2], [ENDS[0], 1], [*ENDS], [ENDS[0], ENDS[0]], [ENDS[1], ENDS[1]]):
+                found = session.run(fed, {x: rows, axes: chosen, shifts: moved})
+                wanted = np.roll(np.roll(rows, moved[0], chosen[0]), moved[1], chosen[1])
+                np.testing.assert_array_equal(found, wanted, f"{moved} along {chosen}")
+
+
 def test_an_index_out_of_range_names_axis_and_size():
     with pytest.raises(ShapeError, match="index 5 is out of range for axis 0 of size 5"):
         vector(5)[5]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter
+from staticgraph.runtime.cpu import compile_threads as compile_ahead
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu import objects as compile_ahead
 from staticgraph.runtime.disk import object_cache, write_behind
 from staticgraph.runtime.switches import cache_folder
 
@@ -217,6 +217,32 @@ def test_the_largest_functions_that_wait_are_compiled_first_and_alone(monkeypatc
         ahead.begin(code)
     ahead.finish(codes)
     assert taken == [["step"], ["8", "7", "6", "5"], ["4"], ["3"], ["2"], ["1"]]
+
+
+def test_a_caller_does_not_help_with_what_nobody_waits_for(monkeypatch: pytest.MonkeyPatch):
+    """So a first run does not take longer for code that only later ones need."""
+    done: list[str] = []
+    ahead = compile_ahead.CompileThreads(lambda codes: done.extend(code.name for code in codes))
+    monkeypatch.setattr(ahead, "_start_thread", lambda: None)  # so that all wait
+    first, later = Code("first", ""), Code("later", "")
+    ahead.begin_after(later)
+    ahead.begin(first)
+    assert later in ahead
+    ahead.finish([first])
+    assert done == ["first"]
+    ahead.finish([later])
+    assert done == ["first", "later"]
+
+
+def test_what_has_not_begun_at_the_end_of_a_process_is_left_out(monkeypatch: pytest.MonkeyPatch):
+    done: list[str] = []
+    ahead = compile_ahead.CompileThreads(lambda codes: done.extend(code.name for code in codes))
+    monkeypatch.setattr(ahead, "_start_thread", lambda: None)  # so that all wait
+    ahead.begin(Code("one", ""))
+    ahead.begin_after(Code("two", ""))
+    ahead.leave()
+    ahead.finish([Code("one", ""), Code("two", "")])
+    assert not done
 
 
 def test_no_thread_that_compiles_waits_for_the_disk(cache: Path, monkeypatch):

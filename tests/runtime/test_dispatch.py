@@ -474,19 +474,21 @@ def test_references_are_neither_lost_nor_kept(sess):
 
 
 @native_only
-def test_a_compile_begins_with_the_code_that_dispatches(monkeypatch):
+@pytest.mark.parametrize(("layers", "how"), [(40, "begin_after"), (100, "begin")])
+def test_the_code_that_dispatches_is_begun_when_threads_have_time(layers, how, monkeypatch):
     begun: list = []
-    monkeypatch.setattr(dispatch, "begin", begun.append)
+    monkeypatch.setattr(dispatch, how, begun.append)
     dispatch.native.cache_clear()
     x = sg.placeholder("float32", [3])
     with sg.Session() as sess:
         y = sg.exp(x)
-        for n in range(100):  # a small step is compiled before it would be worth it
+        for n in range(layers):  # a small step is compiled before it would be worth it
             y = sg.sin(y) * (n + 41.5)
         sess.run(y, {x: np.ones(3)})
     assert len({code.name for code in begun}) == 2
     loaded = dispatch.native()
     assert loaded is not None
     begun.clear()
-    dispatch.expect()
+    dispatch.expect(at_once=True)
+    dispatch.expect(at_once=False)
     assert not begun

@@ -112,7 +112,7 @@ print(child(lambda: sys.modules["staticgraph.late"].lock.acquire(timeout=1)))
     "a compile that another thread begins meanwhile": (
         """
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.runtime.cpu.objects import CompileThreads
+from staticgraph.runtime.cpu.compile_threads import CompileThreads
 done = threading.Event()
 ahead = CompileThreads(lambda code: until(done.is_set))
 def begin(other):
@@ -132,7 +132,7 @@ print(child(lambda: at_work))
         """
 from llvmlite.binding import ffi
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.runtime.cpu.objects import CompileThreads
+from staticgraph.runtime.cpu.compile_threads import CompileThreads
 sg.Session().run(sg.constant(1.0) * 2.0)
 at_work, done = threading.Event(), []
 def work(codes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -82,6 +83,28 @@ def test_after_two_sizes_nothing_is_compiled(build: Any, meaning: Any, rng: np.r
             given = rng.normal(size=(rows, 3)).astype(np.float32)
             np.testing.assert_allclose(sess.run(made, {x: given, n: rows}), meaning(given, rows), rtol=1e-5)
         assert len(sess.compiles) < 10
+
+
+@pytest.mark.parametrize("name", ["concat", "map_fn of boolean_mask"])
+def test_a_round_calls_few_functions(name: str, rng: np.random.Generator):
+    """A round that is run for the first time calls hundreds of functions of Python, later 30 to 50."""
+    x, n = sg.placeholder(sg.float32, [None, 3], name="x"), sg.placeholder(sg.int32, [], name="n")
+    made, count = LOOPS[name][0](x, n), 0
+
+    def counts(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    with sg.Session(device="cpu") as sess:
+        feeds = {x: rng.normal(size=(20, 3)).astype(np.float32), n: 20}
+        for _ in range(4):
+            sess.run(made, feeds)
+        sys.setprofile(counts)
+        try:
+            sess.run(made, feeds)
+        finally:
+            sys.setprofile(None)
+    assert count < 20 * 60
 
 
 def test_a_row_of_another_shape_is_refused(rng: np.random.Generator):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.state import system_memory
+from staticgraph.compiler.support import system_memory
 
 LEFT = 1 << 30  # bytes that the system is said to have left
 n = 2**31 - 1
@@ -90,6 +90,36 @@ def test_ids_that_ask_for_too_many_segments_are_named_with_their_line():
                 sg.errors.ResourceExhaustedError, match="more memory than there are addresses"
             ):
                 sess.run(sums, feeds | {ids: [0, number]})
+
+
+def test_what_python_does_asks_for_memory_before_it_is_taken():
+    """Strings by fed sizes: each element is a reference, whatever its text."""
+    size = sg.placeholder(sg.int64, [], name="size")
+    row = sg.reshape(size, [1])
+    made = {
+        "fill": sg.fill([size], "a"),
+        "tile": sg.tile(["a", "b"], row),
+        "broadcast_to": sg.broadcast_to("a", row),
+        "pad": sg.pad(["a"], [[0, size]]),
+        "unsorted_segment_join": sg.strings.unsorted_segment_join(["a"], [0], size),
+    }
+    with sg.Session() as sess:
+        for name, fetch in made.items():
+            assert sess.run(fetch, {size: 3}).shape, name
+            for number in (n, 2**31, 2**40):
+                with pytest.raises(sg.errors.ResourceExhaustedError, match="bytes of memory left") as caught:
+                    sess.run(fetch, {size: number})
+                assert "test_large_sizes.py" in str(caught.value), name
+            for number in (2**62, 2**63 - 1, -1, -(2**62)):
+                with pytest.raises((sg.errors.ResourceExhaustedError, sg.errors.InvalidArgumentError)):
+                    sess.run(fetch, {size: number})
+
+
+def test_the_greatest_index_of_a_stitch_is_no_negative_size():
+    index = sg.placeholder(sg.int32, [None], name="index")
+    made = sg.dynamic_stitch([index], [sg.cast(index, sg.float32)])
+    with sg.Session() as sess, pytest.raises(sg.errors.ResourceExhaustedError, match="memory"):
+        sess.run(made, {index: [0, n]})
 
 
 def test_what_a_group_of_processes_may_use_counts(monkeypatch, tmp_path):

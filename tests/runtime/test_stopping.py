@@ -16,7 +16,7 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.llvm import step_function as llvm_stop
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.lower import in_place
-from staticgraph.runtime.cpu import objects
+from staticgraph.runtime.cpu import compile_threads
 from staticgraph.runtime.cpu.backend import CpuBackend
 
 pytestmark = pytest.mark.takes_long
@@ -125,8 +125,8 @@ def test_a_compile_ends_when_a_signal_handler_raises(raising, monkeypatch):
 
 
 def test_work_ahead_of_a_compile_ends_when_a_signal_handler_raises(raising, monkeypatch):
-    monkeypatch.setattr(objects, "THREADS", 0)
-    ahead = objects.CompileThreads(lambda code: raising())
+    monkeypatch.setattr(compile_threads, "THREADS", 0)
+    ahead = compile_threads.CompileThreads(lambda code: raising())
     code = Code("some", "")
     ahead.begin(code)
     with pytest.raises(Interrupted):

@@ -111,7 +111,7 @@ class Epilogue:
     def finish(self, tile: Tile) -> Finish:
         """Return the epilogue of a micro-kernel, a function that writes code for the finished sums."""
         operations = len([e for e in walk(*self._values) if isinstance(e, (Scalar, Lookup))])
-        if self._contraction.depth >= DEEP:
+        if self._loads and self._contraction.depth >= DEEP:
             operations += len(self._loads)
         most = _WRITTEN_OUT if len(tile.places) <= _HELD else _WRITTEN_OUT // 4
         long = tile.rows > 1 and operations * len(tile.places) > most

@@ -266,7 +266,7 @@ def direction(c: Contraction, target: CpuTarget) -> Along:
         return Along.COLUMNS
     vector = c.column_count == 1
     turned = not c.b.buffer  # it was turned around for that
-    few = c.row_count <= MOST_ROWS or turned or vector
+    few = c.row_count <= min(MOST_ROWS, c.depth // lanes) or turned or vector  # a short sum fills no vector
     across = (c.b.step(c.lanes) != 1 or vector) and not c.open_sum
     if few and across and c.b.step(c.k[-1]) == 1 and c.a.step(c.k[-1]) == 1:
         return Along.SUM

@@ -97,7 +97,8 @@ def _form(part: Part) -> Hashable:
     limited = any(x.place is c.rows for x in c.limits)
     return (
         # how the sums are done
-        part.whole, p.along, tuple(rows), tuple(run.pieces for run in p.tiling.panels), c.depth >= DEEP,
+        part.whole, p.along, tuple(rows), tuple(run.pieces for run in p.tiling.panels),
+        bool(c.loads) and c.depth >= DEEP,
         p.blocks.level, tuple(x is None for x in p.extents), p.partial is None,
         # what is packed, and when
         tuple(x and (x.shared is None, x.turned) for x in (p.a, p.b)), p.first_packs, p.panel_block > 0,

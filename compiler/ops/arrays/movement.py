@@ -289,18 +289,17 @@ def reverse(at: tuple[Expr, ...], tensor: View, *, axis: Any) -> Expr:
     ]
 
 
-def _shifts(shift: Any, axis: Any, rank: int) -> dict[int, AnySize]:
-    """Return the shift of each axis, by axis. If an axis is named twice, its shifts are added."""
+def _shifts(shift: Any, axis: Any, rank: int) -> dict[int, list[AnySize]]:
+    """Return the shifts of each axis, by axis. One that is named twice has two, whose sum may overflow."""
     require(rank > 0, "input must be 1-D or higher: a number has no axes")
     for name, value in (("shift", shift), ("axis", axis)):
         require(np.ndim(value) < 2, f"{name} must be a scalar or a 1-D vector, not {value}")
     shifts, axes = np.reshape(shift, -1).tolist(), np.reshape(axis, -1).tolist()
     what = f"shift and axis must have the same size, not {len(shifts)} and {len(axes)}"
     require(len(shifts) == len(axes), what, hint="give as many shifts as axes")
-    out: dict[int, AnySize] = {}
+    out: dict[int, list[AnySize]] = {}
     for s, a in zip(shifts, axes, strict=True):
-        a = normalize_axis(a, rank, kind=OperandError)
-        out[a] = out.get(a, 0) + s
+        out.setdefault(normalize_axis(a, rank, kind=OperandError), []).append(s)
     return out
 
 
@@ -322,17 +321,23 @@ def roll(at: tuple[Expr, ...], input: View, *, shift: Any, axis: Any) -> Expr:
     """Elements moved by `shift` places along `axis`; those that leave at the end come in at the beginning."""
     shifts, at = _shifts(shift, axis, input.rank), tuple(at)
     moves = enumerate(zip(at, input.shape, strict=True))
-    return input[tuple(_moved(i, shifts.get(d, 0), n) for d, (i, n) in moves)]
+    return input[tuple(_moved(i, shifts.get(d, []), n) for d, (i, n) in moves)]
 
 
-def _moved(i: Expr, shift: AnySize, n: AnySize) -> Expr:
+def _moved(i: Expr, shifts: Sequence[AnySize], n: AnySize) -> Expr:
+    for shift in shifts:
+        i = _moved_once(i, shift, n)
+    return i
+
+
+def _moved_once(i: Expr, shift: AnySize, n: AnySize) -> Expr:
     if same(shift, 0) or same(n, 0):
         return i
     if not isinstance(n, Size) and not isinstance(shift, Size):
         return (i + (-shift % n)) % n
-    back = Extent(-shift) if isinstance(shift, Size) else Const(-shift, int64)
+    places = Extent(shift) if isinstance(shift, Size) else Const(shift, int64)  # `-shift` may overflow
     # A division by 0 may be moved out of the loop over i, which is then empty.
-    return (i + back % Extent(positive(n))) % Extent(n)
+    return (i + (Extent(n) - places % Extent(positive(n)))) % Extent(n)
 
 
 def _reverse_sequence_type(

@@ -40,13 +40,16 @@ def _points(sizes: Any, half: bool) -> Any:
     return math.prod((*others, last // 2 + 1 if half else last))
 
 
-def _checked(x: TensorType, points: AnySize | None) -> None:
+def _checked(x: TensorType, sizes: Sequence[AnySize | None] | None, half: bool) -> None:
     require(x.rank in (None, 1), f"x has rank {x.rank}, and must be flat")
-    merge(x.shape, (points,), "x and the product of sizes:")
+    merge(x.shape, (_points(sizes, half),), "x and the product of sizes:")
+    if sizes is not None and sizes[-1] is not None:
+        # The first half of a spectrum of no points would have one.
+        require(not same(sizes[-1], 0), "there are no points along the last axis")
 
 
 def _spectrum_type(x: TensorType, sizes: Sequence[AnySize | None] | None) -> TensorType:
-    _checked(x, _points(sizes, half=False))
+    _checked(x, sizes, half=False)
     return TensorType(complex_of(x.dtype), (_points(sizes, half=True),))
 
 
@@ -76,7 +79,7 @@ def open_rfft_planes(outs: tuple[Out, ...], x: View, *, sizes: Sequence[AnySize]
 
 
 def _signal_type(x: TensorType, sizes: Sequence[AnySize | None] | None) -> TensorType:
-    _checked(x, _points(sizes, half=True))
+    _checked(x, sizes, half=True)
     return TensorType(x.dtype.real_dtype, (_points(sizes, half=False),))
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.graph.sizes import Size, proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const
 from staticgraph.compiler.kernel.stmt import Store
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
+from staticgraph.compiler.ops.linear_algebra.algorithms import unrolled
 from staticgraph.compiler.ops.linear_algebra.algorithms.reflections import orthogonal_factors
 from staticgraph.compiler.ops.linear_algebra.factors import Batch, is_empty, of_each
 from staticgraph.compiler.ops.linear_algebra.lapack import (
@@ -28,7 +30,7 @@ from staticgraph.compiler.ops.linear_algebra.lapack import (
 )
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.statements.loops import counters, nested
-from staticgraph.compiler.ops.statements.strips import Body, Scratch, is_long
+from staticgraph.compiler.ops.statements.strips import Body, Element, Put, is_long
 
 
 def _qr_type(input: TensorType, full_matrices: bool) -> tuple[TensorType, TensorType]:
@@ -97,19 +99,22 @@ def qr(outs: tuple[Out, ...], input: View, *, full_matrices: bool = False) -> De
     if is_empty((rows, columns)):
         return _unit(q)
 
-    def factors(batch: Batch, alone: bool) -> tuple[Body, Scratch]:
-        return orthogonal_factors(
-            rows,
-            columns,
-            width,
+    def of(batch: Batch) -> tuple[Element, Put, Put]:
+        return (
             lambda i, j: input[(*batch, i, j)],
             lambda i, j, x: Store(q.buffer, (*batch, i, j), x),
             lambda i, j, x: Store(r.buffer, (*batch, i, j), x),
-            not alone,
-            q.dtype,
         )
 
-    return of_each(q, rows, None, factors)
+    def small(batch: Batch, alone: bool) -> Body:
+        return unrolled.orthogonal_factors(rows, columns, width, *of(batch), q.dtype)
+
+    return of_each(
+        q,
+        rows,
+        small if all(proven(operator.le, n, unrolled.SMALL) for n in (rows, columns, width)) else None,
+        lambda batch, alone: orthogonal_factors(rows, columns, width, *of(batch), not alone, q.dtype),
+    )
 
 
 def _unit(q: Out) -> Described:

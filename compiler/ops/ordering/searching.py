@@ -32,7 +32,10 @@ def _bound_type(sorted_inputs: TensorType, values: TensorType, out_type: DType =
 def _bound_numpy(side: Any) -> Any:
     def reference(sorted_inputs: np.ndarray, values: np.ndarray, out_type: DType = int32) -> np.ndarray:
         rows = [np.searchsorted(s, v, side) for s, v in zip(sorted_inputs, values, strict=True)]
-        return np.array(rows, out_type.numpy).reshape(values.shape)
+        found = np.array(rows, out_type.numpy).reshape(values.shape)
+        # No number is smaller than a NaN, and none greater. NumPy sorts it behind all of them.
+        found[values != values] = 0 if side == "left" else sorted_inputs.shape[1]
+        return found
 
     return reference
 
@@ -69,7 +72,7 @@ def upper_bound(
     outs: tuple[Out, ...], sorted_inputs: View, values: View, *, out_type: DType = int32
 ) -> tuple[Stmt, ...]:
     """Count the elements of each sorted row that are not greater than the values in the row beside it."""
-    return _bound_statements(outs[0], sorted_inputs, values, lambda element, value: element <= value)
+    return _bound_statements(outs[0], sorted_inputs, values, lambda element, value: ~(value < element))
 
 
 def _unravel_type(indices: TensorType, dims: Any) -> TensorType:

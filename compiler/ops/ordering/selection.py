@@ -23,6 +23,7 @@ from staticgraph.compiler.ops.arrays.movement import check_index
 from staticgraph.compiler.ops.kinds import host
 from staticgraph.compiler.ops.ordering.distinct import in_order
 from staticgraph.compiler.ops.ordering.positions import check_partitions, vector
+from staticgraph.compiler.support.system_memory import require_memory
 
 _INT = frozenset({int32})
 
@@ -132,6 +133,8 @@ def partition_places(partitions: Any, *, num_partitions: int) -> Any:
 def stitch_sources(indices: Any) -> Any:
     """Return the last position among the `indices` of each number up to the greatest one, or -1 if absent."""
     require((indices >= 0).all(), "indices must not be negative")
-    sources = np.full(indices.max(initial=-1) + 1, -1, np.int32)
+    count = int(indices.max(initial=-1)) + 1
+    require_memory(count * int32.size)
+    sources = np.full(count, -1, np.int32)
     sources[indices] = np.arange(len(indices))
     return sources

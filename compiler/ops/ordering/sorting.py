@@ -2,8 +2,9 @@
 
 `top_k` finds the last one of the best (`cutoffs.py`) and sorts those that are better by the digits of
 their keys (`digits.py`). If most are wanted, all are sorted; in a short row, each is put to the place
-that is the number of better ones. If sizes are open, a heap keeps the best, with the worst of them as its
-root. NaN counts as the lowest value, and of equal elements the first is better.
+that is the number of better ones. If one is wanted, it is the first with the best key. If sizes are open, a
+heap keeps the best, with the worst of them as its root. NaN counts as the lowest value, and of equal
+elements the first is better.
 """
 
 from __future__ import annotations
@@ -100,6 +101,8 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
     n = input.shape[-1]
     if is_open((n, k)):
         made = Described(nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL))
+    elif same(k, 1):
+        made = _first_of_best(outs, input, row)
     elif n <= _COUNTED:
         made = _by_counting(outs, input, row, k)
     elif k * _FEW <= n:
@@ -107,6 +110,25 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
     else:
         made = _by_digits(outs, input, row, k)
     return Described(made.body, form, made.scratch)
+
+
+def _first_of_best(outs: tuple[Out, ...], input: View, row: tuple[Index, ...]) -> Described:
+    """The statements that find the lowest key, and then the first place that has it, both in vectors."""
+    (values, places), n = outs, input.shape[-1]
+    unsigned, column = UNSIGNED[input.dtype.size], Index("column", n)
+    best, place = Local("best", unsigned), Local("place", int32)
+    key = descending(input[(*row, column)])
+    here = scalar.select(scalar.eq(key, best), scalar.cast(column, int32), Const(n - 1, int32))
+    at = (*row, Const(0, int64))
+    body = (
+        Let(best, Const(unsigned.max, unsigned)),
+        Loop(column, (Update(best, scalar.minimum(best, key), "minimum"),)),
+        Let(place, Const(n - 1, int32)),
+        Loop(column, (Update(place, scalar.minimum(place, here), "minimum"),)),
+        Store(values.buffer, at, input[(*row, scalar.cast(place, int64))]),
+        Store(places.buffer, at, place),
+    )
+    return Described(nested(row, body, LoopKind.PARALLEL))
 
 
 def _by_cutoff(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:

@@ -149,12 +149,14 @@ def unsorted_segment_join(inputs: Any, segment_ids: Any, *, num_segments: Any, s
             f"the ids are from {segment_ids.min()} to {segment_ids.max()}, of {count} segments"
         )
     rows = inputs.reshape(segment_ids.size, -1)
-    found: list[list[list[bytes]]] = [[[] for _ in range(rows.shape[1])] for _ in range(count)]
-    for segment, row in zip(segment_ids.flat, rows, strict=True):
-        for place, value in zip(found[segment], row, strict=True):
-            place.append(value)
-    joined = (separator.encode().join(place) for row in found for place in row)
-    return strings(joined, np.empty((count, *inputs.shape[rank:]), object))
+    found: dict[tuple[int, int], list[bytes]] = {}
+    for segment, row in zip(segment_ids.ravel().tolist(), rows, strict=True):
+        for place, value in enumerate(row):
+            found.setdefault((segment, place), []).append(value)
+    out = np.full((count, rows.shape[1]), b"", object)
+    for at, values in found.items():
+        out[at] = separator.encode().join(values)
+    return out.reshape(count, *inputs.shape[rank:])
 
 
 # Text about tensors

@@ -19,7 +19,7 @@ from staticgraph.compiler.codegen.native import dispatch_layout as at
 from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.dispatch_layout import Head, Host, Known
 from staticgraph.compiler.codegen.native.find import find
-from staticgraph.runtime.cpu.jit import Library, begin, load
+from staticgraph.runtime.cpu.jit import Library, begin, begin_after, load
 
 _NEW_FUNCTION = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
@@ -125,11 +125,15 @@ def native() -> Native | None:
     return Native() if unsupported() is None else None
 
 
-def expect() -> None:
-    """Start to compile the dispatching functions, which the end of a first run loads."""
+def expect(at_once: bool) -> None:
+    """Have the dispatching functions compiled, which a second run loads.
+
+    Args:
+        at_once: Begin now; otherwise when all is compiled that the first run needs.
+    """
     if not native.cache_info().currsize and unsupported() is None:
-        begin(dispatch.code())
-        begin(find.code())
+        for code in (dispatch.code(), find.code()):
+            (begin if at_once else begin_after)(code)
 
 
 def _host() -> Words:

@@ -19,10 +19,10 @@ import numpy as np
 from staticgraph.applications.cli import machine
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.nearest import nearest_name
+from staticgraph.compiler.support.system_memory import memory
 from staticgraph.runtime import switches
 from staticgraph.runtime.gpu.cuda.installed import version
 from staticgraph.runtime.reports.table import duration
-from staticgraph.runtime.state.system_memory import memory
 
 REQUIRED = {"numpy": "1.26", "llvmlite": "0.44", "networkx": "3.2", "graphviz": "0.20"}
 _PYTHON = (3, 11)

@@ -5,12 +5,21 @@ Done for one matrix they have no loops; done for a batch, each lane of a vector 
 
 from __future__ import annotations
 
-from staticgraph.compiler.graph.dtypes import DType, int32, int64
+from collections.abc import Iterable, Sequence
+
+from staticgraph.compiler.graph.dtypes import DType, float64, int32, int64
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.stmt import Let, Loop, LoopKind, Stmt
+from staticgraph.compiler.ops.linear_algebra.algorithms.block_reflectors import (
+    Householder,
+    in_field,
+    square_of_size,
+    wide_dtype,
+)
 from staticgraph.compiler.ops.linear_algebra.algorithms.elimination import PutOrder
+from staticgraph.compiler.ops.linear_algebra.algorithms.scaling import parts, scale_of, unscale_of
 from staticgraph.compiler.ops.statements.strips import Body, Element, Fresh, Put, root_of_real, size_of_pivot
 
 SMALL = 6  # rows of a matrix that is written out
@@ -33,6 +42,33 @@ class _Written:
 
     def number(self, value: float) -> Const:
         return Const(value, self.dtype)
+
+    def largest(self, values: Iterable[Expr]) -> Expr:
+        """The size of the largest real or imaginary part."""
+        found: Expr = Const(0.0, self.dtype.real_dtype)
+        for value in values:
+            for part in parts(value):
+                size = self.let(scalar.abs(part))
+                found = self.let(scalar.select(size > found, size, found))
+        return found
+
+    def squares(self, values: Iterable[Expr]) -> Local:
+        """The sum of the squares of the sizes, in double precision."""
+        wide = wide_dtype(self.dtype)
+        total = self.let(Const(0.0, wide))
+        for value in values:
+            total = self.let(total + square_of_size(value, wide))
+        return total
+
+    def reflect(self, a: dict[tuple[int, int], Expr], v: Sequence[Expr], tau: Expr, column: int) -> None:
+        """Take tau v v^H from one in front of a column of `a`, which is as long as v from below on."""
+        top = max(i for i, _ in a) + 1 - len(v)
+        dot: Expr = self.number(0.0)
+        for i, x in enumerate(v, top):
+            dot = self.let(dot + scalar.conjugate(x) * a[i, column])
+        factor = self.let(tau * dot)
+        for i, x in enumerate(v, top):
+            a[i, column] = self.let(a[i, column] - x * factor)
 
 
 def batch_loops(batch: tuple[Index, ...], body: Body) -> Body:
@@ -110,6 +146,42 @@ def lu_factors(n: int, matrix: Element, put: Put, put_order: PutOrder, dtype: DT
             rows[i] = [*rows[i][:k], factor, *rest]
     stores = [put(_at(i), _at(j), x) for i, row in enumerate(rows) for j, x in enumerate(row)]
     return (*w.body, *stores, *(put_order(_at(i), number) for i, number in enumerate(order)))
+
+
+def orthogonal_factors(
+    rows: int, columns: int, width: int, matrix: Element, put_q: Put, put_r: Put, dtype: DType
+) -> Body:
+    """Factorise a matrix into Q and R by Householder's reflections: see `reflections.orthogonal_factors`."""
+    w = _Written(dtype)
+    a: dict[tuple[int, int], Expr] = {
+        (i, j): w.let(_element(matrix, i, j)) for i in range(rows) for j in range(columns)
+    }
+    largest = w.largest(a.values()) if dtype.real_dtype is float64 else None
+    if largest is not None:
+        scale = in_field(w.let(scale_of(largest, float64)), dtype)
+        a = {at: w.let(x * scale) for at, x in a.items()}
+    reflections: list[tuple[list[Expr], Expr]] = []  # v from its first number on, and tau
+    for k in range(min(rows, columns)):
+        made = Householder(w.fresh, w.let(a[k, k]), w.squares([a[i, k] for i in range(k + 1, rows)]))
+        w.body += made.lets
+        v = [w.number(1.0), *(w.let(a[i, k] * made.scale) for i in range(k + 1, rows))]
+        for j in range(k + 1, columns):
+            w.reflect(a, v, scalar.conjugate(made.tau), j)
+        a[k, k] = w.let(in_field(made.beta, dtype))
+        reflections.append((v, made.tau))
+    q: dict[tuple[int, int], Expr] = {
+        (i, j): w.number(float(i == j)) for i in range(rows) for j in range(width)
+    }
+    for v, tau in reversed(reflections):
+        for j in range(rows - len(v), width):
+            w.reflect(q, v, tau, j)
+    upper = {(i, j): x for (i, j), x in a.items() if i <= j and i < width}
+    if largest is not None:
+        unscale = in_field(w.let(unscale_of(largest, float64, float64)), dtype)
+        upper = {at: w.let(x * unscale) for at, x in upper.items()}
+    zero = w.number(0.0)
+    r = [put_r(_at(i), _at(j), upper.get((i, j), zero)) for i in range(width) for j in range(columns)]
+    return (*w.body, *(put_q(_at(i), _at(j), x) for (i, j), x in q.items()), *r)
 
 
 def cofactors(n: int, matrix: Element, put: Put, dtype: DType) -> Body:

@@ -5,15 +5,23 @@ from __future__ import annotations
 import hashlib
 import tarfile
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from staticgraph.compiler.graph.boundary import CAUGHT
 from staticgraph.compiler.graph.checks.arguments import path_of
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import InvalidFileError, misuse, told
 from staticgraph.runtime.disk.atomic import write_file
 
 _CHUNK = 1 << 20
+_GROWTH = 64  # times the size of an archive: texts and pictures are not compressed better
+_ALWAYS = 1 << 26  # bytes that any archive may hold
+# RuntimeError: an encrypted member; OSError: bytes that are not gzip's.
+_UNREADABLE: tuple[type[Exception], ...] = (
+    *CAUGHT, tarfile.TarError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError,
+)  # fmt: skip
 
 
 def get_file(
@@ -85,23 +93,38 @@ def _blocks(answer: Any) -> Iterator[bytes]:
 
 
 def _extract(path: Path, folder: Path) -> None:
-    """Unpack an archive into a folder, and nowhere else."""
-    if tarfile.is_tarfile(path):
-        with tarfile.open(path) as tar:
-            for member in tar.getmembers():
-                if not (member.isfile() or member.isdir()):
-                    raise misuse(
-                        ValueError, f"{path}: {member.name} is a link or a device, which is not unpacked"
-                    )
-                _check_inside(folder, member.name, path)
-            tar.extractall(folder, filter="data")
-    elif zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            for name in archive.namelist():
-                _check_inside(folder, name, path)
-            archive.extractall(folder)
+    """Unpack an archive into a folder, and nowhere else. What is no archive stays as it is.
+
+    Raises:
+        InvalidFileError: The archive is damaged.
+        ValueError: It has links, claims to be far larger than it is, or has members outside of the folder.
+    """
+    try:
+        if tarfile.is_tarfile(path):
+            with tarfile.open(path) as tar:
+                # One after the other: to find the next one, a member is decompressed.
+                _check_members(path, folder, ((m.name, m.size, m.isfile() or m.isdir()) for m in tar))
+                tar.extractall(folder, filter="data")
+        elif zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                _check_members(path, folder, ((m.filename, m.file_size, True) for m in archive.infolist()))
+                archive.extractall(folder)
+    except _UNREADABLE as error:
+        if told(error) or getattr(error, "errno", None) is not None:  # a number is the system's
+            raise
+        text = f"{path} is not an archive that can be unpacked: {error}"
+        raise misuse(InvalidFileError, text, "remove it, and let it be downloaded again") from None
 
 
-def _check_inside(folder: Path, name: str, archive: Path) -> None:
-    if not (folder / name).resolve().is_relative_to(folder.resolve()):
-        raise misuse(ValueError, f"{archive}: {name} would be unpacked outside of {folder}")
+def _check_members(archive: Path, folder: Path, members: Iterable[tuple[str, int, bool]]) -> None:
+    """Check the names, the sizes and the kinds of the members of an archive."""
+    room = _GROWTH * archive.stat().st_size + _ALWAYS
+    for name, size, is_plain in members:
+        if not is_plain:
+            raise misuse(ValueError, f"{archive}: {name} is a link or a device, which is not unpacked")
+        if not (folder / name).resolve().is_relative_to(folder.resolve()):
+            raise misuse(ValueError, f"{archive}: {name} would be unpacked outside of {folder}")
+        room -= size
+        if room < 0:
+            text = f"{archive} claims more than {_GROWTH} times its size, as an archive that fills disks does"
+            raise misuse(ValueError, text, "unpack it by hand if you trust it")

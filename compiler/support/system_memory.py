@@ -10,8 +10,7 @@ import os
 import re
 from pathlib import Path
 
-from staticgraph.compiler.graph.errors import ResourceExhaustedError, misuse
-
+MUCH = 1 << 28  # bytes from which on the system is asked if it has them, which takes as long as a small step
 _MEMORY = Path("/proc/meminfo")
 # Of the process in a container: the files of its limit and its use, and lines of what it holds of files.
 _GROUPS = [
@@ -29,17 +28,17 @@ _GROUPS = [
 
 
 def require_memory(size: int) -> None:
-    """Raise an error if a run asks for more memory than the system can give.
+    """Raise an error if something asks for more memory than the system can give.
 
     Args:
         size: Bytes that are not taken yet.
 
     Raises:
-        ResourceExhaustedError: If there are fewer. Nothing has been allocated.
+        MemoryError: If there are fewer. Nothing has been allocated.
     """
-    there = memory()
+    there = memory() if size >= MUCH else None
     if there is not None and there[1] is not None and size > there[1]:
-        raise misuse(ResourceExhaustedError, f"the system does not have {size:,} bytes of memory left")
+        raise MemoryError(f"the system does not have {size:,} bytes of memory left")
 
 
 def memory() -> tuple[int, int | None] | None:
