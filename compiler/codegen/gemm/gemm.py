@@ -430,10 +430,12 @@ class _Generator:
         start = w.minimum(w.mul(turn, p.share), p.block_depth - p.share)
         return w.mul(start, self._c.b.step(self._c.k[0]))
 
-    def _only_once(self, rows: int) -> bool:
-        """Return True if there is at most one tile of so many rows, among the last of an open number."""
-        tiling = self._plan.tiling
-        return self._c.open_rows and not tiling.even and rows != tiling.rows[0].size
+    def _is_small(self, rows: int) -> bool:
+        """Return True if tiles of so many rows are smaller than most: of an open number, at most one is the
+        last, or all are if there are few rows.
+        """
+        tiling, full = self._plan.tiling, self._plan.tiling.rows[0].size
+        return self._c.open_rows and (2 * rows <= full if tiling.even else rows != full)
 
     def _kernel(self, rows: int, inside: Inside, panel: PanelRun, operands: tuple[str, ...]) -> _Symbol:
         """The symbol of the micro-kernel for a kind of tile, and its last arguments.
@@ -459,7 +461,7 @@ class _Generator:
             packed = p.panel_b if len(operands) == 3 else None
             tile = Tile(
                 self._c.dtype, rows, panel.pieces, p.tile_a, b, p.extents, partial, extra, p.lanes, inside,
-                later, packed, bool(p.turns), self._only_once(rows),
+                later, packed, bool(p.turns), self._is_small(rows),
             )  # fmt: skip
             finish = self._epilogue.finish(tile)
             symbol, needs, sizes = micro_kernel(tile, finish, self._whole, self._w.sizes)

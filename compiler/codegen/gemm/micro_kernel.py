@@ -154,7 +154,7 @@ class _SumLoop:
         self._extent = tile.extents[level]
         self._kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
         self._innermost = level + 1 == len(tile.extents)
-        once = tile.last or not self._innermost  # one tile is not worth the text
+        once = tile.small or not self._innermost  # few rows are not worth the text
         self._unroll = 1 if once else _unrolled(self._extent, len(self._kinds))
 
     def products(self, rows: range, sums: list[str]) -> list[str]:

@@ -134,7 +134,7 @@ class Tile:
     sums. `extra` are further pointers, those of the epilogue first. `later` is prefetched meanwhile,
     arrays of as many rows side by side. `lanes` is the number of lanes of a register. If `packed` is given,
     the elements of b that the tile reads are copied there for the tiles after this one. If `asked`, these
-    elements may have been prefetched already. If it is the `last` tile, there is one at most, of few rows.
+    elements may have been prefetched already. If it is `small`, tiles of more rows do most of the work.
     """
 
     dtype: DType
@@ -150,7 +150,7 @@ class Tile:
     later: tuple[Later, ...] = ()
     packed: Stream | None = None
     asked: bool = False
-    last: bool = False
+    small: bool = False
 
     @property
     def parameters(self) -> tuple[str, ...]:
