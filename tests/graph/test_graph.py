@@ -192,7 +192,9 @@ def test_we_read_the_tensors_of_an_operation_and_not_its_inputs():
         for line in path.read_text().splitlines()
         if re.search(r"\bop\.inputs\b", line) and ">>>" not in line
     ]
-    assert found == ["staticgraph/differentiation/gradient_functions.py: inputs = list(op.inputs)"]
+    editor = "staticgraph/tf1/compat/building/graph_editor.py"  # walks over graphs as users see them
+    others = [line for line in found if not line.startswith(editor)]
+    assert others == ["staticgraph/differentiation/gradient_functions.py: inputs = list(op.inputs)"]
 
 
 def test_a_constant_beside_the_graph_stands_for_what_was_left_out():
