@@ -398,7 +398,7 @@ class Session(PartialRuns):
     def _check_not_empty(self) -> None:
         if not self.graph.get_operations():
             text = "the session's graph has no operations"
-            hint = "a session takes the graph that is the default one when it is made: see Graph.as_default"
+            hint = "a session takes the default graph: build it before, and after reset_default_graph()"
             raise misuse(EmptyGraphError, text, hint)
 
     def list_devices(self) -> list[Any]:

@@ -54,8 +54,9 @@ from benchmarks.progress import Progress
 from benchmarks.sizes import group as sizes
 from benchmarks.sizes.stories import STORIES
 from benchmarks.workloads import WORKLOADS
-from staticgraph.applications.cli.machine import cores, memory, processor
+from staticgraph.applications.cli.machine import cores, processor
 from staticgraph.runtime.disk.atomic import write_file
+from staticgraph.runtime.state.system_memory import memory
 
 
 def machine() -> dict[str, Any]:

@@ -497,4 +497,4 @@ def _quotient(size: Size, divisor: Size) -> AnySize:
         whole, left = whole + part, left - divisor * part
     if isinstance(left, int) and left == 0:
         return whole
-    raise Undecided(f"{size!r} // {divisor!r}", sizes=(size, divisor))
+    raise Undecided(f"{size!r} // {divisor!r}", sizes=(divisor,))  # a known one divides any size

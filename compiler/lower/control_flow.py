@@ -2,18 +2,29 @@
 
 A round of a loop reads what is carried and writes what the next round carries: in place where a kernel may
 overwrite what it reads, else by turns in two places. Loops that share a body share all that is planned.
+
+A body only runs if there is an iteration, so its open sizes have least values:
+
+    for i in 0..n0:  y[i] = x[i]        asks if x has a row 0. In the body it has, so that is no guard.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value
-from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same
+from staticgraph.compiler.graph.size_contexts import (
+    Undecided,
+    answering,
+    assuming,
+    assumptions,
+    current_answer,
+)
+from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, is_open, same
 from staticgraph.compiler.kernel.stmt import padded
-from staticgraph.compiler.lower.assumptions import assuming_one
 from staticgraph.compiler.lower.buffer_assignment import bytes_of
 from staticgraph.compiler.lower.loop_rows import ByRow, LoopRow, by_row
 from staticgraph.compiler.lower.program import (
@@ -204,3 +215,30 @@ def _inner(program: Program, table: Ref, keep: Keep) -> Inner:
     arena = Ref(table.slot, table.offset + padded(program.slots * _ADDRESS))
     pred = Ref(arena.slot, arena.offset + padded(program.arena))
     return Inner(program, table, arena, keep(program.constants), pred)
+
+
+@contextmanager
+def assuming_one(size: AnySize | None) -> Iterator[None]:
+    """Answer comparisons inside the `with` that follow from a size being at least 1, and others as around it.
+
+    Args:
+        size: An open size; nothing follows from None, or from a number.
+    """
+    if not isinstance(size, Size):
+        yield
+        return
+    outer, rest = current_answer(), size - 1
+
+    def answer(question: Undecided) -> bool:
+        if question.comparison is not None and question.comparison[1] == ">=":
+            apart = question.comparison[0]
+            if bounds(apart - rest)[0] >= 0:
+                return True
+            if bounds(-1 - apart - rest)[0] >= 0:
+                return False
+        if outer is None:
+            raise question
+        return outer(question)
+
+    with assuming((*assumptions(), size)), answering(answer):
+        yield

@@ -101,9 +101,11 @@ def _specialised(
     variables: dict[Operation, TensorType | None] = {}
     static: dict[Tensor, np.ndarray] = {}
     counts: list[Tensor] = []  # whose value was assumed
+    checks = session is not None and session.settings.check_bounds
     while True:
         try:
-            made = capture(CaptureRequest(graph, tensors, targets, types, variables, static, calls))
+            request = CaptureRequest(graph, tensors, targets, types, variables, static, calls, checks=checks)
+            made = capture(request)
         except FedShapeError:
             if counts:
                 raise _unknown(counts[0]) from None
@@ -159,7 +161,9 @@ def _shape(tensor: Tensor, given: Any) -> Shape | None:
         raise FeedError(layout(text, user_frame(), hint="give an array, or its shape"), tensor.op) from None
     if not compatible(shape, tensor.type.shape):
         text = f"visualize: feeds[{tensor.name}] is {shape_text(shape)}, and {tensor.name} is {tensor.type}"
-        raise FeedError(layout(text, user_frame(), [(tensor.name, tensor.op.where)]), tensor.op)
+        made = [(tensor.name, tensor.op.where)]
+        hint = "a list is the shape of an array; values are an array: np.asarray([...])"
+        raise FeedError(layout(text, user_frame(), made, hint), tensor.op)
     return shape
 
 

@@ -98,3 +98,40 @@ def test_unordered_positions_are_found_at_any_size():
                 with pytest.raises(sg.errors.InvalidArgumentError, match="order"):
                     session.run(dense, {places: np.concatenate([rows[:-1], rows[-2:-1]])})
         assert len(session.compiles) == 1
+
+
+def test_rows_that_are_updated_may_be_none():
+    """One program for any number of segments and places, zero included, beside the one that counts."""
+    x, ids = sg.placeholder(sg.float32, [None, 2], name="x"), sg.placeholder(sg.int32, [None], name="ids")
+    n = sg.placeholder(sg.int32, [], name="n")
+    fetches = [
+        sg.unsorted_segment_sum(x, ids, n),
+        sg.unsorted_segment_max(x, ids, n + 1)[:-1],
+        sg.scatter_nd(ids[:, None], x, [n, 2]),
+        sg.segment_sum(x, ids),
+    ]
+    with sg.Session(device="cpu") as session:
+        for count in (3, 0, 1, 7, 2):
+            numbers = np.sort(np.arange(2 * count) % max(count, 1)).astype(np.int32)
+            rows = np.random.default_rng(count).normal(size=(2 * count, 2)).astype(np.float32)
+            sums, greatest, places, sorted_sums = session.run(fetches, {x: rows, ids: numbers, n: count})
+            pairs = rows.reshape(count, 2, 2)
+            for found in (sums, places, sorted_sums):
+                np.testing.assert_allclose(found, pairs.sum(1), rtol=1e-5, atol=1e-6)
+            np.testing.assert_array_equal(greatest, pairs.max(1))
+        assert len(session.compiles) == 2, session.compiles
+
+
+def test_numbers_have_one_program_for_each_distance():
+    """Only the distance is known in it: a number of steps that it is no factor of is no polynomial."""
+    ends = [sg.placeholder(sg.int32, [], name=name) for name in ("start", "limit", "delta")]
+    numbers = sg.range(*ends)
+    with sg.Session(device="cpu") as session:
+        for count, delta in enumerate((2, 3, -4), 1):
+            for start, limit in ((0, 5), (2, 21), (3, 3), (1, 0), (0, 100)):
+                fed = (start, limit, delta) if delta > 0 else (limit, min(start, limit), delta)
+                if delta < 0 or start <= limit:
+                    found = session.run(numbers, dict(zip(ends, fed, strict=True)))
+                    np.testing.assert_array_equal(found, np.arange(*fed))
+            assert len(session.compiles) == count, session.compiles
+        assert session.compiles[1].failed == "the guard that the value of delta is 2"

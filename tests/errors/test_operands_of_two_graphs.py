@@ -17,7 +17,7 @@ add(x: float32[], y: float32[]): b:0 belongs to another graph
   test_operands_of_two_graphs.py, in test_message
     |     b = sg.constant(2.0, name="b")
     |         ^^^^^^^^^^^^^^^^^^^^^^^^^^
-  hint: make all of them inside one `with graph.as_default():`
+  hint: make all of them inside one `with graph.as_default():`, and after reset_default_graph()
 """
 
 

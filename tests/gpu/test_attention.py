@@ -345,7 +345,7 @@ def test_few_blocks_do_not_go_through_many_keys():
 
 
 def test_scores_that_would_take_much_memory_stay_on_the_chip(monkeypatch):
-    monkeypatch.setattr("staticgraph.compiler.kernel.schedule_gpu.attention.cost._MUCH", 1 << 20)
+    monkeypatch.setattr("staticgraph.compiler.kernel.schedule_gpu.attention.attention._MUCH", 1 << 20)
     assert fused(many(2, queries=512, depth=64)) == ["online_attention"]
 
 

@@ -19,7 +19,7 @@ from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.machine import H200
 from staticgraph.runtime.cpu.disk import disk_cache as on_processor
 from staticgraph.runtime.disk import write_behind
-from staticgraph.runtime.gpu import backend as compiling
+from staticgraph.runtime.gpu import compile as compiling
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu import test_open_sizes as open_sizes

@@ -7,7 +7,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.gpu import step_open as gpu_step_open
-from staticgraph.runtime.gpu import open_programs
+from staticgraph.runtime.gpu import backend
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import check_alike, on
 
@@ -158,7 +158,7 @@ def test_a_fifth_program_is_warned_of_and_a_fifth_size_is_not(one_driver):
 
 
 def test_few_sizes_keep_graphs_and_memory_is_bounded(host, monkeypatch):
-    monkeypatch.setattr(open_programs, "CAPTURED_LIMIT", 2)
+    monkeypatch.setattr(backend, "CAPTURED_LIMIT", 2)
     driver = Simulator()
     with sg.Graph().as_default(), on(driver), sg.Session() as session:
         x = sg.placeholder(sg.float32, [None, 100])

@@ -1,4 +1,4 @@
-"""Every op on tensors with open sizes: compiled once, it gives what it means at any size.
+"""Every op on tensors with open sizes: compiled once, it gives what it means at any size, 0 and 1 included.
 
 `open_sizes.json` has the ops that have more than one program for tensors whose first sizes are open, with a
 question about a size that had to be answered, or a guard; `open_axes.json` has the same for tensors of which
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,8 @@ def meant(use: Use, arrays):
     defaults = {p.name: p.default for p in use.op.params if p.role in (Role.OPERAND, Role.ATTR)}
     attrs = {**{n: d for n, d in defaults.items() if d is not REQUIRED}, **use.sample.attrs}
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of means of nothing
             return as_tuple(use.op.reference(*arrays, **attrs))
     except (GraphError, OpError, RuleError, ValueError, IndexError):
         return None
@@ -61,6 +63,11 @@ def _twice(a, axis):
     return np.concatenate([a, more], axis)
 
 
+def _first(a, axes, count):
+    """The first numbers along the open axes."""
+    return a[(slice(count),) * (min(a.ndim, 1) if axes == "first" else a.ndim)]
+
+
 def _cases():
     """Each op with its first sizes open, and with all of them. An op that needs one program for all open
     sizes seldom needs more for some of them: of those, each fourth one is tried. So it is with elementwise
@@ -74,6 +81,9 @@ def _cases():
 
 
 @pytest.mark.takes_long
+@pytest.mark.filterwarnings(
+    "ignore::staticgraph.compiler.graph.errors.RecompileWarning"
+)  # `squeeze` has one for each axis
 @pytest.mark.parametrize(("name", "axes"), [*_cases()])
 def test_an_op_takes_any_size(name, axes, request):
     use = USES[name]
@@ -91,7 +101,8 @@ def test_an_op_takes_any_size(name, axes, request):
             return
         outputs = use.call(inputs)
     doubled, wider = ([_twice(a, axis) if a.ndim else a for a in use.arrays] for axis in (0, -1))
-    others = [doubled] if axes == "first" else [wider, doubled]
+    fewer = ([_first(a, axes, count) for a in use.arrays] for count in (0, 1))
+    others = [*fewer, *([doubled] if axes == "first" else [wider, doubled])]
     with sg.Session(graph=graph, open_sizes=True) as session:
         for arrays in (use.arrays, *others, use.arrays):
             wanted = meant(use, arrays)
@@ -107,8 +118,10 @@ def test_an_op_takes_any_size(name, axes, request):
         programs = [c.programs for c in session._runs.values()]
         why = [text for each in programs for text in each.questions]
         if not why and len(session.compiles) > 1:
-            why = [str(g) for each in programs for made in each._open.programs for g in made.shapes.guards]
-            assert why
+            made = [shapes for each in programs for shapes in each._open.programs]
+            why = [str(g) for each in made for g in each.shapes.guards]
+            assert why or not made  # all sizes are known, as those of the small matrices of `small_cofactors`
+            why = why or ["known sizes"]
         assert not any(map(INTERNAL.search, why)), why
     if request.config.getoption("--update-golden"):
         table = {**json.loads(TABLES[axes].read_text()), name: why[0].splitlines()[0] if why else ""}

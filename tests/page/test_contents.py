@@ -94,6 +94,21 @@ def test_a_profile_is_shown_and_a_name_that_is_not_there_is_refused():
         sg.show(y, profile={name + "x": 1.0})
 
 
+def test_the_profile_of_a_program_with_open_sizes_and_checks_is_shown():
+    """Its names of kernels were refused: it has one that looks at labels, and a bias is in another kernel."""
+    x, y = sg.placeholder(sg.float32, [None, 8]), sg.placeholder(sg.int64, [None])
+    hidden = sg.layers.dense(x, 16, activation=sg.nn.relu)
+    loss = sg.losses.sparse_softmax_cross_entropy(y, sg.layers.dense(hidden, 10))
+    step = sg.train.AdamOptimizer().minimize(loss)
+    feeds = {x: np.ones((4, 8), np.float32), y: np.array([1, 2, 3, 4])}
+    with sg.Session() as session:
+        session.run(sg.global_variables_initializer())
+        with session.profile() as profile:
+            session.run(step, feeds)
+        data = sg.show(step, feeds=feeds, session=session, profile=profile).data
+    assert len(data["kernels"]) > 5 and all(kernel["seconds"] > 0 for kernel in data["kernels"])
+
+
 def test_the_profile_of_a_session_is_shown():
     """Its loops, and the time between kernels, are none of the page's kernels."""
     x = sg.placeholder(sg.float32, [4], name="x")

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.llvm import step_function as llvm_clock
+from staticgraph.compiler.codegen.llvm import clock as llvm_clock
 from staticgraph.compiler.codegen.llvm.clock import clock_code, clock_of
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.fast_path import inline_cache as chain
-from staticgraph.runtime.cpu.measurements import ticks
-from staticgraph.runtime.cpu.measurements.ticks import Moment, Scale
+from staticgraph.runtime.cpu.measurements import meter
+from staticgraph.runtime.cpu.measurements.meter import Moment, Scale
 from staticgraph.runtime.cpu.objects import ObjectWriter, initialize_all
 from staticgraph.runtime.profiling.roofline import roofline
 from staticgraph.runtime.profiling.step_times import OTHER
@@ -362,10 +362,10 @@ def test_clocks_go_forward(triple, monkeypatch):
     code = clock_code(clock)
     library = cpu_jit.load([code], verify=True)
     monkeypatch.setattr(
-        ticks, "_counter", lambda: ticks.ctypes.CFUNCTYPE(ticks.ctypes.c_int64)(library[code.name])
+        meter, "_counter", lambda: meter.ctypes.CFUNCTYPE(meter.ctypes.c_int64)(library[code.name])
     )
     scale = Scale.since(Moment.now())
-    looks = [ticks._counter()() for _ in range(100)]
+    looks = [meter._counter()() for _ in range(100)]
     assert looks == sorted(looks) and scale.rate > 0
     assert scale.duration(scale.rate * 50) == pytest.approx(50)
     assert scale.time(scale.start.ticks) == scale.start.nanoseconds

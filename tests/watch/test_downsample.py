@@ -5,8 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from staticgraph.applications.dashboard.curves import Curves
-from staticgraph.applications.dashboard.downsample import Smoothed, extremes
+from staticgraph.applications.dashboard.curves import Curves, Smoothed, extremes
 from staticgraph.applications.dashboard.levels import Levels
 from staticgraph.applications.dashboard.series import Series
 

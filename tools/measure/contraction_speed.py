@@ -29,7 +29,7 @@ from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.ops.neural import windows
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.measurements.standalone_kernel import StandaloneKernel
+from staticgraph.runtime.cpu.measurements.autotune import StandaloneKernel
 
 ROUNDS = 10
 SLICE = 0.01  # seconds of work in one turn

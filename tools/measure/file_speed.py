@@ -79,7 +79,7 @@ import numpy as np
 begun = time.perf_counter()
 import staticgraph as sg
 imported = time.perf_counter()
-import staticgraph.saved, staticgraph.runtime.cached_run, llvmlite.binding
+import staticgraph.saved.saving, staticgraph.runtime.cached_run, llvmlite.binding
 if OPTIONS.get("trusted"):
     import staticgraph.runtime.files.code.cpu
 else:

@@ -215,7 +215,7 @@ def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: s
         value = as_one_tensor(value, dtype)
     if isinstance(value, Tensor):
         if value.op.graph is not graph:
-            hint = "make all of them inside one `with graph.as_default():`"
+            hint = "make all of them inside one `with graph.as_default():`, and after reset_default_graph()"
             require(False, f"{value.name} belongs to another graph", hint, OtherGraphError)
         return value
     if isinstance(value, list | tuple) and walked(holds_tensor, value, "a list"):

@@ -194,7 +194,7 @@ def scatter_statements(
         return Store(out.buffer, target, combine(out[target], updates[(*at, *columns)]))
 
     where = at, places, good, out.shape[depth:], write
-    body = slices(*where) if 0 not in out.shape else ()
+    body = () if any(same(n, 0) for n in out.shape) else slices(*where)
     return updated(out, each(out, start), body, *where)
 
 

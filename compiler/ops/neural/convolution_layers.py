@@ -387,15 +387,8 @@ def _family(
         grad_takes=(),
     )
     def by_input(
-        filter: Any,
-        out_backprop: Any,
-        *,
-        input_sizes: Any,
-        strides: Ints,
-        padding: str,
-        explicit_paddings: Ints = (),
-        data_format: str = data_format,
-        dilations: Ints = ones,
+        filter: Any, out_backprop: Any, *, input_sizes: Any, strides: Ints, padding: str,
+        explicit_paddings: Ints = (), data_format: str = data_format, dilations: Ints = ones,
     ) -> Any:
         """The gradient of a convolution by its input, which has shape `input_sizes`."""
         layer = Layer(strides, padding, explicit_paddings, data_format, dilations)
@@ -411,15 +404,8 @@ def _family(
         grad_takes=(),
     )
     def by_filter(
-        input: Any,
-        out_backprop: Any,
-        *,
-        filter_sizes: Any,
-        strides: Ints,
-        padding: str,
-        explicit_paddings: Ints = (),
-        data_format: str = data_format,
-        dilations: Ints = ones,
+        input: Any, out_backprop: Any, *, filter_sizes: Any, strides: Ints, padding: str,
+        explicit_paddings: Ints = (), data_format: str = data_format, dilations: Ints = ones,
     ) -> Any:
         """The gradient of a convolution by its filter, which has shape `filter_sizes`."""
         layer = Layer(strides, padding, explicit_paddings, data_format, dilations)

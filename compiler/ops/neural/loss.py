@@ -26,8 +26,10 @@ def _dense_type(features: TensorType, labels: TensorType) -> tuple[TensorType, T
 
 
 def _log_softmax(x: np.ndarray) -> np.ndarray:
-    shifted = x.astype(np.float64) - x.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    wide = x.astype(np.float64)
+    shifted = wide - wide.max(axis=-1, keepdims=True, initial=-np.inf)
+    with np.errstate(divide="ignore"):  # of no classes
+        return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
 def _numpy_dense(features: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -25,6 +25,7 @@ from staticgraph.compiler.graph.dtypes import (
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.kernel.stmt import Stmt, Store
@@ -63,7 +64,7 @@ def _unsorted_statements(
 ) -> tuple[Stmt, ...] | Described:
     """`start` in every segment, then one slice after the other."""
     begin = each(out, lambda _: Const(start, out.dtype))
-    if 0 in out.shape:
+    if any(same(n, 0) for n in out.shape):
         return begin
     at = counters(segment_ids.shape, "u")
     place, inside = checked(segment_ids[at], out.shape[0])

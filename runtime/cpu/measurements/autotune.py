@@ -4,13 +4,17 @@ The plan of a product estimates what is best. Where a compile may take some seco
 it measured instead: one decision after the other, all of its values in turns, on random data and one core.
 What was found is kept on disk, so each product is measured once per processor. The results of all ways have
 the same bits, which the search checks.
+
+A kernel is timed without a step around it: all of its chunks, in order, on one core.
 """
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -21,11 +25,12 @@ from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice, from_rec
 from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.gemm.plan import direction
 from staticgraph.compiler.codegen.gemm.tiles import Along
+from staticgraph.compiler.codegen.llvm.text import Code, Emitter
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.stmt import Buffer
-from staticgraph.runtime.cpu.measurements.standalone_kernel import StandaloneKernel
+from staticgraph.runtime.cpu.jit import load
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
 from staticgraph.runtime.reports.compile_log import overwrites
@@ -136,3 +141,35 @@ def _tell(sizes: tuple[int, int, int] | None) -> None:
     if overwrites(sys.stderr):
         text = "" if sizes is None else f"measuring a product of {' x '.join(map(str, sizes))} ..."
         print(f"\r{text:60}", end="" if sizes else "\r", file=sys.stderr, flush=True)
+
+
+class StandaloneKernel:
+    """A kernel with `arrays` as its arguments, aligned and in their order."""
+
+    def __init__(self, kernel: KernelCode, arrays: Sequence[np.ndarray]) -> None:
+        scratch = [aligned_bytes(size + 64) for size in (kernel.shared_bytes, kernel.private_bytes)]
+        memory = [*arrays, *scratch]
+        again = _again(kernel, len(memory))
+        self._library = load([*(phase.code for phase in kernel.phases), again])
+        function = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * len(memory))
+        self._run = function(self._library[again.name])
+        self._addresses = [array.ctypes.data for array in memory]
+        self._memory = memory  # what the addresses lead to
+
+    def time(self, times: int) -> float:
+        """Run it so many times, without Python in between: the seconds of one."""
+        start = time.perf_counter()
+        self._run(times, *self._addresses)
+        return (time.perf_counter() - start) / times
+
+
+def _again(kernel: KernelCode, pointers: int) -> Code:
+    """The function that runs the kernel several times."""
+    names = [f"%p{n}" for n in range(pointers)]
+    repeat = Emitter()
+    with repeat.loop(0, "%times"):
+        for phase in kernel.phases:
+            operands = [("ptr", name) for name in (*phase.taken(names[:-2]), *names[-2:])]
+            with repeat.loop(phase.first, phase.first + phase.chunks) as chunk:
+                repeat.call("void", phase.code.name, *operands, ("i64", chunk.index))
+    return repeat.finish(["i64 %times", *(f"ptr {name}" for name in names)])

@@ -2,23 +2,38 @@
 
 Its kernels are the same, and so are tables and arena: only what calls the kernels reads a counter before and
 after. While it is not in use it costs nothing.
+
+The processor's counter is compared with the wall clock, which tells its ticks in nanoseconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ctypes
+import functools
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from staticgraph.compiler.codegen.llvm.clock import CALLS, END, ENTRY_WORDS, START, THREAD, TOTAL, clock_of
+from staticgraph.compiler.codegen.llvm.clock import (
+    CALLS,
+    END,
+    ENTRY_WORDS,
+    START,
+    THREAD,
+    TOTAL,
+    clock_code,
+    clock_of,
+)
 from staticgraph.compiler.compile import Compiled, timed
 from staticgraph.compiler.lower.program import Begin, Complete, HostCall, Instruction
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.executable import CpuExecutable
+from staticgraph.runtime.cpu.jit import Library, host, load
 from staticgraph.runtime.cpu.measurements.limits import limits
-from staticgraph.runtime.cpu.measurements.ticks import Moment, Scale
 from staticgraph.runtime.cpu.threads import get_num_threads
 from staticgraph.runtime.cpu.watch import Watch
 from staticgraph.runtime.executable import Executable
@@ -114,3 +129,61 @@ class CpuMeter:
 
 
 _MADE: WeakKeyDictionary[CpuExecutable, Stamps] = WeakKeyDictionary()
+
+
+_LONG_ENOUGH = 20_000_000  # ns between two looks at both clocks: the rate is good to a few parts in 10,000
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Both clocks at one moment."""
+
+    ticks: int
+    nanoseconds: int  # since 1970
+
+    @staticmethod
+    def now() -> Moment:
+        """The closest of some looks."""
+        looks = []
+        for _ in range(5):
+            before = time.time_ns()
+            ticks = _counter()()
+            looks.append((time.time_ns() - before, ticks, before))
+        width, ticks, before = min(looks)
+        return Moment(ticks, before + width // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The counter as a clock: `rate` ticks per nanosecond."""
+
+    start: Moment
+    rate: float
+
+    @staticmethod
+    def since(start: Moment) -> Scale:
+        """The scale between a moment and now; waits a little where that is not long ago."""
+        now = Moment.now()
+        while now.nanoseconds - start.nanoseconds < _LONG_ENOUGH:
+            now = Moment.now()
+        return Scale(start, (now.ticks - start.ticks) / (now.nanoseconds - start.nanoseconds))
+
+    def duration(self, ticks: float) -> float:
+        """Nanoseconds."""
+        return ticks / self.rate
+
+    def time(self, ticks: int) -> int:
+        """Nanoseconds since 1970, of which a float would not hold the last digits."""
+        return self.start.nanoseconds + round((ticks - self.start.ticks) / self.rate)
+
+
+@functools.cache
+def _library() -> tuple[Library, str]:
+    code = clock_code(clock_of(host().triple))
+    return load([code]), code.name
+
+
+@functools.cache
+def _counter() -> Callable[[], int]:
+    library, name = _library()
+    return ctypes.CFUNCTYPE(ctypes.c_int64)(library[name])

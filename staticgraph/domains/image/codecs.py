@@ -2,11 +2,18 @@
 
 A file says how large its picture is before it is decoded, and a few bytes may ask for any amount of memory,
 so the size is checked first. What is wrong with a file is an InvalidArgumentError.
+
+A decoder takes memory for a whole picture first, so files that claim more pixels than their bytes can hold
+are refused. Of a coloured PNG file of 16 bits per number, Pillow gives only the upper 8. Its decoder still
+does all the work, so that a small file cannot ask for minutes of Python: it is told to take the bytes of a
+pixel apart in other ways than it would by itself.
 """
 
 from __future__ import annotations
 
 import io
+import struct
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,8 +21,6 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidArgumentError
-from staticgraph.domains.image.claims import check_claim
-from staticgraph.domains.image.deep_png import decode_deep_png
 
 MAX_ELEMENTS = 1 << 29  # of one picture, or of all frames of one: 512 MiB of bytes
 
@@ -284,3 +289,120 @@ def _saved(image: np.ndarray, kind: str, **options: Any) -> bytes:
     pixels = image[..., 0] if image.shape[2] == 1 else image
     pillow().fromarray(np.ascontiguousarray(pixels)).save(out, kind, **options)
     return out.getvalue()
+
+
+_DENSEST = 1 << 12  # pixels of a byte: JPEG has at most 64 for each bit, and 12 bits of GIF tell 4096
+_CHUNK = struct.Struct(">I4s")  # of a PNG file: its length and name; a checksum follows the content
+_NUMBERS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # of a pixel of PNG, by the type of colour
+_PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+_AT_ONCE = 1 << 20  # bytes that are decompressed, and then dropped
+
+
+def check_claim(contents: bytes, picture: Any) -> None:
+    """Compare the size of a picture with its file.
+
+    Args:
+        contents: The file.
+        picture: What Pillow opened, and has not decoded.
+
+    Raises:
+        InvalidArgumentError: The file is too short for so many pixels.
+    """
+    width, height = picture.size
+    if picture.format == "PNG":
+        enough = _holds(contents, _bytes_of_rows(contents, width, height))
+    else:
+        enough = width * height <= len(contents) * _DENSEST
+    if not enough:
+        text = f"this is not a {picture.format} file that can be read: it is too short"
+        raise InvalidArgumentError(f"{text} for {width} x {height} pixels")
+
+
+def _bytes_of_rows(contents: bytes, width: int, height: int) -> int:
+    """Return the bytes of the uncompressed rows of a PNG file; a byte before each tells how it is coded."""
+    depth, color, _, _, interlaced = contents[24:29]  # the header comes first
+    bits = depth * _NUMBERS.get(color, 0)
+    total = 0
+    for left, top, across, down in _PASSES if interlaced else ((0, 0, 1, 1),):
+        columns, rows = -((left - width) // across), -((top - height) // down)
+        if columns > 0 < rows:
+            total += rows * (1 + (columns * bits + 7) // 8)
+    return total
+
+
+def _holds(contents: bytes, wanted: int) -> bool:
+    """Return True if so many bytes come out of the compressed part of a PNG file, as far as it is whole."""
+    stream = zlib.decompressobj()
+    try:
+        for part in _compressed(contents):
+            while part and wanted > 0:
+                wanted -= len(stream.decompress(part, min(wanted, _AT_ONCE)))
+                part = stream.unconsumed_tail
+            if wanted <= 0:
+                break
+    except zlib.error:
+        return wanted <= _AT_ONCE  # of a last piece the decoder says what is wrong
+    return wanted <= 0
+
+
+def _compressed(contents: bytes) -> Iterator[bytes]:
+    at = 8  # after the signature
+    while at + _CHUNK.size <= len(contents):
+        length, name = _CHUNK.unpack_from(contents, at)
+        at += _CHUNK.size
+        if name == b"IDAT":
+            yield contents[at : at + length]
+        at += length + 4
+
+
+_HEADER = struct.Struct(">4sIIBB")  # its name, width, height, bits of a number and type of colour
+_CHECKED = slice(12, 29)  # the header, which a checksum follows
+_PAIRS = {0: 4, 4: 6}  # types of colour, and those whose pixels of 8 bits have as many bytes
+_COLORS = {2: "RGB", 6: "RGBA"}
+
+
+def decode_deep_png(contents: bytes, image_module: Any, limit: int) -> np.ndarray | None:
+    """uint16 [height, width, channels] of a PNG file of 16 bits; None for one of fewer.
+
+    Args:
+        contents: The file, which Pillow has opened once.
+        image_module: `PIL.Image`.
+        limit: How many numbers the picture may have.
+
+    Raises:
+        InvalidArgumentError: The picture is too large, or of an unknown type of colour.
+        OSError: The file is damaged, as Pillow found.
+    """
+    kind, width, height, depth, color = _HEADER.unpack_from(contents, _CHECKED.start)
+    if kind != b"IHDR" or depth != 16:
+        return None
+    channels = {0: 1, 2: 3, 4: 2, 6: 4}.get(color)
+    if channels is None:
+        raise InvalidArgumentError("a PNG file of 16 bits of an unknown type of colour")
+    if width * height * channels > limit:
+        raise InvalidArgumentError(f"a picture of {width} x {height} pixels is too large")
+    if color in _COLORS:
+        upper, lower = (_bytes(contents, image_module, _COLORS[color], order) for order in "BL")
+        return (upper.astype(np.uint16) << 8) | lower
+    with image_module.open(io.BytesIO(_relabelled(contents, _PAIRS[color])), formats=("PNG",)) as picture:
+        pairs = np.array(picture)
+    return pairs.view(">u2").astype(np.uint16).reshape(height, width, channels)
+
+
+def _bytes(contents: bytes, image_module: Any, mode: str, order: str) -> np.ndarray:
+    """Return the upper bytes of all numbers, or the lower ones.
+
+    Pillow keeps one byte of two. The file begins each number with the upper one. Order "L" says that it
+    begins with the lower one, so that Pillow keeps the other byte.
+    """
+    with image_module.open(io.BytesIO(contents), formats=("PNG",)) as picture:
+        picture.tile = [(name, box, start, f"{mode};16{order}") for name, box, start, *_ in picture.tile]
+        return np.asarray(picture)
+
+
+def _relabelled(contents: bytes, color: int) -> bytes:
+    """Return the file with pixels of twice as many numbers of 8 bits: its bytes mean the same to a filter."""
+    out = bytearray(contents)
+    out[24:26] = 8, color
+    out[_CHECKED.stop : _CHECKED.stop + 4] = struct.pack(">I", zlib.crc32(out[_CHECKED]))
+    return bytes(out)

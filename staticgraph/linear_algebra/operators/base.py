@@ -19,7 +19,7 @@ from staticgraph.debugging.comparisons import assert_equal, assert_less, assert_
 from staticgraph.linear_algebra import linalg
 from staticgraph.linear_algebra.operators import algebra
 from staticgraph.linear_algebra.operators.answers import ANSWERS
-from staticgraph.linear_algebra.operators.hints import implied
+from staticgraph.linear_algebra.operators.parameters import implied
 from staticgraph.mathematics.math_ops import abs as absolute
 from staticgraph.mathematics.math_ops import exp, log
 from staticgraph.mathematics.reductions import reduce_max, reduce_min, reduce_sum

@@ -31,8 +31,7 @@ from staticgraph.linear_algebra import linalg
 from staticgraph.linear_algebra.operators.algebra import rule
 from staticgraph.linear_algebra.operators.base import LinearOperator
 from staticgraph.linear_algebra.operators.eigenvalues import OfEigenvalues
-from staticgraph.linear_algebra.operators.hints import always, copied
-from staticgraph.linear_algebra.operators.parameters import common_batch, parameter
+from staticgraph.linear_algebra.operators.parameters import always, common_batch, copied, parameter
 from staticgraph.mathematics.math_ops import abs as absolute
 from staticgraph.mathematics.math_ops import conj, imag
 from staticgraph.mathematics.reductions import reduce_prod, reduce_sum

@@ -15,10 +15,11 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linear_algebra.operators.algebra import rule
 from staticgraph.linear_algebra.operators.base import LinearOperator
-from staticgraph.linear_algebra.operators.hints import copied, of_all
 from staticgraph.linear_algebra.operators.parameters import (
     common_batch,
     common_batch_tensor,
+    copied,
+    of_all,
     with_common_batch,
 )
 

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linear_algebra import linalg
 from staticgraph.linear_algebra.operators.algebra import rule
 from staticgraph.linear_algebra.operators.base import LinearOperator
-from staticgraph.linear_algebra.operators.hints import copied, of_one
+from staticgraph.linear_algebra.operators.parameters import copied, of_one
 from staticgraph.mathematics.math_ops import conj
 
 

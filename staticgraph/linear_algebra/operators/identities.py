@@ -19,9 +19,8 @@ from staticgraph.linear_algebra import linalg
 from staticgraph.linear_algebra.operators.algebra import rule
 from staticgraph.linear_algebra.operators.base import LinearOperator
 from staticgraph.linear_algebra.operators.eigenvalues import assert_no_zero, assert_real
-from staticgraph.linear_algebra.operators.hints import always, copied
 from staticgraph.linear_algebra.operators.matrices import with_diagonal_added
-from staticgraph.linear_algebra.operators.parameters import parameter, whole_numbers
+from staticgraph.linear_algebra.operators.parameters import always, copied, parameter, whole_numbers
 from staticgraph.mathematics.math_ops import abs as absolute
 from staticgraph.mathematics.math_ops import conj, log, real, sqrt
 from staticgraph.mathematics.reductions import reduce_min

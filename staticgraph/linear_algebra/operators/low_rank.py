@@ -12,10 +12,14 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linear_algebra import linalg
 from staticgraph.linear_algebra.operators.base import LinearOperator
-from staticgraph.linear_algebra.operators.hints import always
 from staticgraph.linear_algebra.operators.identities import LinearOperatorIdentity
 from staticgraph.linear_algebra.operators.matrices import LinearOperatorDiag
-from staticgraph.linear_algebra.operators.parameters import common_batch, common_batch_tensor, parameter
+from staticgraph.linear_algebra.operators.parameters import (
+    always,
+    common_batch,
+    common_batch_tensor,
+    parameter,
+)
 from staticgraph.mathematics.math_ops import abs as absolute
 from staticgraph.mathematics.math_ops import exp, log
 from staticgraph.mathematics.reductions import reduce_sum

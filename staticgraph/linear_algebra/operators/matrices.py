@@ -16,8 +16,7 @@ from staticgraph.linear_algebra import linalg
 from staticgraph.linear_algebra.operators.algebra import rule
 from staticgraph.linear_algebra.operators.base import LinearOperator
 from staticgraph.linear_algebra.operators.eigenvalues import OfEigenvalues, assert_no_zero
-from staticgraph.linear_algebra.operators.hints import always, copied
-from staticgraph.linear_algebra.operators.parameters import parameter
+from staticgraph.linear_algebra.operators.parameters import always, copied, parameter
 from staticgraph.mathematics.math_ops import abs as absolute
 from staticgraph.mathematics.math_ops import conj, log, sqrt
 from staticgraph.mathematics.reductions import reduce_prod, reduce_sum

@@ -92,7 +92,8 @@ class Batched(Node):
                 f"Cannot batch tensors with different shapes in component {number}. First element had shape "
                 f"{shape_text(first)} and element {other} had shape {shape_text(column[other].shape)}."
             )
-            raise self.error(f"{text} padded_batch takes such, and resizing makes them equal") from None
+            hint = "padded_batch makes them equal with zeros; images are resized in a map before"
+            raise self.error(text, hint=hint) from None
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -73,9 +73,11 @@ class Node:
         """A new iterator over the elements."""
         raise NotImplementedError
 
-    def error(self, text: str, kind: type[OpError] = InvalidArgumentError) -> OpError:
-        """Return the error to raise if an element is not as it must be."""
-        return kind(layout(text, self.where))
+    def error(
+        self, text: str, kind: type[OpError] = InvalidArgumentError, hint: str | None = None
+    ) -> OpError:
+        """Return the error to raise if an element is not as it must be. `hint`: the cure."""
+        return kind(layout(text, self.where, hint=hint))
 
 
 GivenDatasets = Mapping[Node, Callable[[], Iterator[Element]]]

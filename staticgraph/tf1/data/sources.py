@@ -151,7 +151,9 @@ class Generated(Node):
             text = "`generator` yielded an element that did not match the expected structure."
             expected = map_leaves(lambda part: _TypeName(f"tf.{part.dtype}"), self.structure)
             told = f"The expected structure was {expected}, but the yielded element was {item!r}."
-            raise self.error(f"{text}\n{told}") from None
+            raise self.error(
+                f"{text}\n{told}", hint="convert what it yields, or change output_types"
+            ) from None
 
     def _converted(self, part: Component, value: Any) -> np.ndarray:
         """A yielded value as an array of the declared type, to which only numbers that fit are converted."""
@@ -164,11 +166,14 @@ class Generated(Node):
         except (TypeError, ValueError, OverflowError):
             text = "`generator` yielded an element that could not be converted to the expected type."
             told = f"The expected type was {part.dtype}, but the yielded element was {value!r}."
-            raise self.error(f"{text}\n{told}") from None
+            raise self.error(
+                f"{text}\n{told}", hint="convert what it yields, or change output_types"
+            ) from None
         if not fits(part.shape, array):
             shapes = TensorShape(array.shape), TensorShape(part.shape)
             text = "`generator` yielded an element of shape {} where an element of shape {} was expected."
-            raise self.error(text.format(*shapes))
+            hint = "None in output_shapes stands for a size that varies, as in [None]"
+            raise self.error(text.format(*shapes), hint=hint)
         return array.copy() if array is value else array
 
 

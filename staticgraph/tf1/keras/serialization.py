@@ -105,7 +105,10 @@ def find(
             if name in names:
                 return names[name]
     text = f"unknown {kind}: {shown(name)}; register your own with custom_objects or custom_object_scope"
-    raise misuse(ValueError, text)
+    from staticgraph.compiler.support.nearest import nearest_name  # needed only then
+
+    close = nearest_name(name, {**(table or {}), **_custom, **(custom_objects or {})})
+    raise misuse(ValueError, text, close and f"did you mean {close!r}?")
 
 
 def _from_config(made: Any, config: dict[str, Any], custom_objects: Mapping[str, Any] | None) -> Any:

@@ -1,20 +1,26 @@
-"""Encoders of the values of summary ops: each makes a `Summary` message, as bytes."""
+"""Encoders of the values of summary ops: each makes a `Summary` message, as bytes.
+
+Histograms have TensorFlow's buckets: each limit is 1.1 times the one before, on both sides of zero. Images
+are PNG files of 8 bits to a channel, sounds are WAV files of 16 bits to a sample.
+"""
 
 from __future__ import annotations
 
+import struct
+import sys
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.support.lazy_names import show_public_names
-from staticgraph.formats.tf.messages.summary import Summary, SummaryMetadata
+from staticgraph.formats.tf.messages.summary import HistogramProto, Summary, SummaryMetadata
 from staticgraph.formats.tf.messages.tensors import make_tensor_proto
 from staticgraph.formats.tf.messages.wire import BYTES, DecodeError, read_length, read_tag, skip
 from staticgraph.tf1.io.wav import encode_wav
-from staticgraph.tf1.summary.buckets import count
-from staticgraph.tf1.summary.png import encode_png
 
 __all__ = ["audio", "histogram", "image", "merge", "scalar", "tensor", "text"]
 
@@ -175,3 +181,63 @@ def _scaled(pixels: np.ndarray, bad_color: np.ndarray) -> np.ndarray:
 
 
 show_public_names(__name__)
+
+
+@cache
+def _limits() -> np.ndarray:
+    positive, limit = [], 1e-12
+    while limit < 1e20:
+        positive.append(limit)
+        limit *= 1.1
+    positive.append(sys.float_info.max)
+    return np.array([-limit for limit in reversed(positive)] + [0.0] + positive)
+
+
+def count(values: np.ndarray) -> HistogramProto:
+    """Return the histogram of an array of finite values. Adjacent buckets without values are merged into one.
+
+    >>> count(np.array([1.0, 2.0, 2.0])).num
+    3.0
+    """
+    flat = np.asarray(values, np.float64).ravel()
+    limits = _limits()
+    found = HistogramProto(min=limits[-1], max=limits[0])
+    if flat.size:
+        found = HistogramProto(min=flat.min(), max=flat.max(), num=flat.size)
+        found.sum, found.sum_squares = (_in_order(numbers) for numbers in (flat, flat * flat))
+    # A value on a limit belongs to the bucket above it; the greatest number has no bucket above.
+    bucket = np.minimum(np.searchsorted(limits, flat, side="right"), limits.size - 1)
+    counts = np.bincount(bucket, minlength=limits.size)
+    ends_run = np.append(counts[1:] > 0, True)
+    kept = (counts > 0) | ends_run
+    found.bucket_limit.extend(limits[kept].tolist())
+    found.bucket.extend(counts[kept].astype(np.float64).tolist())
+    return found
+
+
+def _in_order(numbers: np.ndarray) -> float:
+    """The sum, added one after the other: NumPy's own sums in pairs, which rounds otherwise."""
+    return float(np.add.accumulate(numbers)[-1])
+
+
+_COLOR_TYPES = {1: 0, 2: 4, 3: 2, 4: 6}  # by channels: grey, grey with alpha, RGB, RGBA
+
+
+def encode_png(image: np.ndarray) -> bytes:
+    """A PNG file of a uint8 array of shape `[height, width, channels]`, with 1 to 4 channels.
+
+    >>> encode_png(np.zeros([1, 1, 3], np.uint8))[1:4]
+    b'PNG'
+    """
+    height, width, channels = image.shape
+    header = struct.pack(">IIBBBBB", width, height, 8, _COLOR_TYPES[channels], 0, 0, 0)
+    # Each row says how it was predicted from the one above; 2 is "by it", which suits most pictures.
+    above = np.concatenate([np.zeros_like(image[:1]), image[:-1]])
+    rows = (image - above).reshape(height, width * channels)
+    filtered = np.concatenate([np.full([height, 1], 2, np.uint8), rows], axis=1)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(filtered.tobytes())), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in parts)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -425,4 +425,5 @@ def _neighbours(prefix: str) -> str:
         return f"the folder {folder} does not exist"
     suffix = checkpoint.checkpoint_file("")
     found = sorted(name.removesuffix(suffix) for name in os.listdir(folder) if name.endswith(suffix))
-    return f"{folder} has {', '.join(found[-5:])}" if found else f"{folder} has no checkpoint"
+    where = "the folder of the program" if folder == os.curdir else f"the folder {folder}"
+    return f"{where} has {', '.join(found[-5:])}" if found else f"{where} has no checkpoint"

@@ -1,4 +1,7 @@
-"""`Model`: a network that can be trained, evaluated and saved."""
+"""`Model`: a network that can be trained, evaluated and saved.
+
+Targets that do not fit its outputs are refused: they would be broadcast, and teach it something else.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,18 @@ from typing import Any
 import numpy as np
 
 from staticgraph.building.inputs import group
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import FeedError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import replace
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.distribute.strategy import get_strategy
-from staticgraph.tf1.keras import optimizers, state
+from staticgraph.tf1.keras import losses, optimizers, state
 from staticgraph.tf1.keras.engine import loops, objective
 from staticgraph.tf1.keras.engine.data import arrays_for, count_samples, sample_weights
 from staticgraph.tf1.keras.engine.graph_batches import computed, is_of_graph
 from staticgraph.tf1.keras.engine.input_layer import Input, inputs_like
 from staticgraph.tf1.keras.engine.network import Network
 from staticgraph.tf1.keras.engine.structure import leaves, mapped, single
-from staticgraph.tf1.keras.engine.targets import check_targets
 from staticgraph.tf1.keras.saving import files
 from staticgraph.train.optimizers.optimizer import exchanging, present
 
@@ -334,3 +336,33 @@ class Model(loops.Loops, Network):
     def to_json(self, **kwargs: Any) -> str:
         """The architecture as JSON: see `keras.models.model_from_json`."""
         return files.to_json(self, **kwargs)
+
+
+# The losses for which TF1 compares shapes; with others, broadcasting may be meant.
+_COMPARED = (losses.mean_squared_error, losses.binary_crossentropy, losses.categorical_crossentropy)
+
+
+def check_targets(outputs: Sequence[Any], targets: Sequence[np.ndarray]) -> None:
+    """Raise FeedError, a ValueError, for targets that do not fit their output and its loss.
+
+    Args:
+        outputs: The `Output`s of a model that are trained.
+        targets: An array for each of them, of the rank of the output.
+    """
+    for output, target in zip(outputs, targets, strict=True):
+        if getattr(output.loss, "fn", None) in _COMPARED:
+            _check(output, list(target.shape))
+
+
+def _check(output: Any, shape: list[int]) -> None:
+    wanted = output.tensor.shape
+    sizes = wanted.as_list()[1:] if wanted.ndims is not None else []
+    if output.loss.fn is losses.categorical_crossentropy and shape[-1] == 1:
+        what = f"y: the targets have shape {shape}, and categorical_crossentropy takes rows of classes"
+        hint = "numbers of classes go with sparse_categorical_crossentropy; utils.to_categorical makes rows"
+    elif any(n not in (None, m) for m, n in zip(shape[1:], sizes, strict=False)):
+        what = f"y: the targets have shape {shape}, and the output {output.name} has {wanted}"
+        hint = f"{output.loss.name} needs equal shapes: let the last layer have as many units as a target"
+    else:
+        return
+    raise misuse(FeedError, what, hint, made=[(output.name, output.tensor.op.where)])

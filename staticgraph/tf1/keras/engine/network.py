@@ -1,23 +1,27 @@
 """`Network`: layers that are called as one; either a graph between two sets of tensors, or a subclass's
 `call`.
+
+The layers between the tensors are in an order in which they can run. Operations between layers, such as `x +
+1`, are layers too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.errors import DisconnectedError, misuse
+from staticgraph.compiler.graph.opdef import Role
+from staticgraph.compiler.graph.tensor import Operation, Tensor, ancestors
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.state.dependents import placeholders
 from staticgraph.tf1.keras.engine.configuration import network_config, network_from_config
 from staticgraph.tf1.keras.engine.input_layer import InputLayer
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.node import Node, history
-from staticgraph.tf1.keras.engine.operation_layer import wrap_operations
 from staticgraph.tf1.keras.engine.owned import unique
 from staticgraph.tf1.keras.engine.structure import leaves, listed, mapped, single
 from staticgraph.tf1.keras.engine.summary import print_summary
-from staticgraph.tf1.keras.engine.topology import topology
 
 # Attributes in which a network keeps its layers: in a checkpoint they have numbers instead.
 _STRUCTURE = {"_graph_layers", "_nodes", "_stack", "_structure", "_ends", "inputs", "outputs"}
@@ -244,3 +248,139 @@ def get_source_inputs(tensor: Tensor, layer: Any = None, node_index: int | None 
         return [tensor]
     sources = [s for t in node.input_tensors for s in get_source_inputs(t)]
     return list(dict.fromkeys(sources))
+
+
+class OperationLayer(Layer):
+    """One operation of the graph; calling it makes the same operation on other tensors."""
+
+    def __init__(self, operation: Operation, positions: Sequence[int]) -> None:
+        super().__init__(name=f"tf_op_layer_{operation.name}")
+        self.operation, self.positions = operation, list(positions)
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        tensors = list(self.operation.all_inputs)
+        for position, tensor in zip(self.positions, leaves(inputs), strict=True):
+            tensors[position] = tensor
+        return again(self.operation, tensors)
+
+    def get_config(self) -> dict[str, Any]:
+        text = f"{self.operation.name} ({self.operation.type}) is not a layer and cannot be written as one"
+        raise misuse(
+            NotImplementedError, f"{text}: put it into a Layer or a Lambda, or save the weights alone"
+        )
+
+
+def again(operation: Operation, tensors: Sequence[Tensor]) -> Any:
+    """The same operation on other tensors."""
+    inputs, operands = list(tensors[: len(operation.tensors)]), list(tensors[len(operation.tensors) :])
+    values: dict[str, Any] = {}
+    singles = sum(p.role is Role.TENSOR for p in operation.definition.params)
+    for param in operation.definition.params:
+        match param.role:
+            case Role.TENSOR:
+                values[param.name] = inputs.pop(0)
+            case Role.TENSORS:
+                count = len(operation.tensors) - singles
+                values[param.name], inputs = inputs[:count], inputs[count:]
+            case _ if param.name in operation.operands:
+                values[param.name] = operands.pop(0)
+            case _:
+                values[param.name] = operation.attrs[param.name]
+    made = operation.graph.record(operation.definition, values, operation.name.split("/")[-1])
+    return list(made) if isinstance(made, tuple) else made
+
+
+def wrap_operations(outputs: Sequence[Tensor]) -> None:
+    """Make a layer of each operation between `outputs` and the tensors of layers before them."""
+    missing = [t.op for t in outputs if history(t) is None]
+    if not missing:
+        return
+    known = {t for op in ancestors(missing) for t in op.outputs if history(t) is not None}
+    between = ancestors(missing, known)
+    reaching: set[Operation] = set()
+    for op in sorted(between, key=lambda op: op.id):
+        positions = [i for i, t in enumerate(op.all_inputs) if history(t) is not None or t.op in reaching]
+        if positions and all(history(t) is None for t in op.outputs):
+            reaching.add(op)
+            given = [op.all_inputs[i] for i in positions]
+            Node(OperationLayer(op, positions), single(given), single(list(op.outputs)), {})
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """`nodes`: the calls in the order of running. `layers`: each layer once, from the inputs on."""
+
+    nodes: list[Node]
+    layers: list[Any]
+
+
+def topology(inputs: Sequence[Tensor], outputs: Sequence[Tensor], name: str) -> Topology:
+    """Return the calls and layers between `inputs` and `outputs`.
+
+    Raises:
+        DisconnectedError: An output needs another input.
+    """
+    order: list[Node] = []  # parents before children
+    layer_order: dict[int, int] = {}
+    begun: set[int] = set()
+    given = set(inputs)
+
+    stack: list[tuple[Tensor, bool]] = [(t, False) for t in reversed(outputs)]
+    while stack:
+        tensor, done = stack.pop()
+        found = history(tensor)
+        if found is None:
+            raise _disconnected(tensor, name)
+        node = found.node
+        if done:
+            order.append(node)
+        elif id(node) not in begun:
+            begun.add(id(node))
+            layer_order.setdefault(id(node.layer), len(layer_order))
+            stack.append((tensor, True))
+            if tensor not in given:
+                stack += [(t, False) for t in reversed(node.input_tensors)]
+
+    depths = _depths(order, given)
+    layers = {id(node.layer): node.layer for node in order}
+    depth_of = {key: max(depths[id(n)] for n in order if id(n.layer) == key) for key in layers}
+    for tensor in inputs:  # an input that nothing uses is still an input
+        found = history(tensor)
+        if found is not None and id(found.layer) not in layers:
+            layers[id(found.layer)] = found.layer
+            layer_order[id(found.layer)] = -1
+    deepest = max(depth_of.values(), default=0)
+    begins = {id(h.layer) for t in inputs if (h := history(t)) is not None and not h.node.input_tensors}
+    ranked = sorted(
+        layers,
+        key=lambda key: (-deepest if key in begins else -depth_of.get(key, deepest), layer_order[key]),
+    )
+    for tensor in (t for node in order if not node.input_tensors for t in node.output_tensors):
+        if tensor not in given:
+            raise _disconnected(tensor, name)
+    nodes = sorted(order, key=lambda n: (-depths[id(n)], layer_order[id(n.layer)]))
+    return Topology(nodes, [layers[key] for key in ranked])
+
+
+def _depths(order: Sequence[Node], given: set[Tensor]) -> dict[int, int]:
+    """Return the depth of each call, by its id: the distance of the call from the outputs.
+
+    A call is at least as deep as the calls of its layer that come after it in `order`.
+    """
+    depths: dict[int, int] = {}
+    of_layer: dict[int, int] = {}
+    for node in reversed(order):
+        depth = max(depths.get(id(node), 0), of_layer.get(id(node.layer), 0))
+        depths[id(node)] = of_layer[id(node.layer)] = depth
+        if any(t in given for t in node.output_tensors):
+            continue
+        for parent in node.parents():
+            depths[id(parent.node)] = max(depth + 1, depths.get(id(parent.node), 0))
+    return depths
+
+
+def _disconnected(tensor: Tensor, name: str) -> DisconnectedError:
+    text = f"model {name} cannot be cut out: {tensor.name} does not come from the inputs that were given"
+    hint = "each path back from an output must end at an Input that is listed among the inputs"
+    return misuse(DisconnectedError, text, hint, made=[(tensor.name, tensor.op.where)])

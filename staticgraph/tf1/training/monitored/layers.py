@@ -1,6 +1,8 @@
 """The layers around the session of a `MonitoredSession`: hooks, then threads, then recovery.
 
 Each layer holds the one below it as `_sess`; the innermost is the session itself.
+
+Options of a run are those of its caller joined with those that hooks ask for.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from staticgraph.compiler.graph.errors import AbortedError, UnavailableError, misuse
 from staticgraph.formats.tf.log import log
-from staticgraph.formats.tf.messages import RunMetadata
+from staticgraph.formats.tf.messages import RunMetadata, RunOptions
 from staticgraph.tf1.training.coordinator import Coordinator
 from staticgraph.tf1.training.hooks.run_hook import (
     SessionRunArgs,
@@ -18,7 +20,6 @@ from staticgraph.tf1.training.hooks.run_hook import (
     SessionRunHook,
     SessionRunValues,
 )
-from staticgraph.tf1.training.monitored.run_options import merged_options
 
 T = TypeVar("T")
 
@@ -176,3 +177,23 @@ def _check_disjoint(one: Mapping[Any, Any], other: Mapping[Any, Any], message: s
     both = [key for key in one if key in other]
     if both:
         raise misuse(RuntimeError, f"{message} Conflict(s): {both}")
+
+
+_FIELDS = (
+    "trace_level",
+    "timeout_in_ms",
+    "inter_op_thread_pool",
+    "output_partition_graphs",
+    "report_tensor_allocations_upon_oom",
+)
+
+
+def merged_options(given: RunOptions | None, added: Sequence[Any]) -> Any:
+    """Each option with the largest value that anybody asks for."""
+    merged = RunOptions()
+    if given is not None:
+        merged.CopyFrom(given)
+    for other in added:
+        for field in _FIELDS:
+            setattr(merged, field, max(getattr(merged, field), getattr(other, field)))
+    return merged
