@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph.compat.tf1 as tf
+from staticgraph.tf1.compat.areas import TREE
 
 learn = tf.contrib.learn
 
@@ -193,3 +194,8 @@ def test_reductions_over_gpus_are_those_of_tensors():
             nccl.all_sum([])
     assert [one.tolist() for one in found] == [[3.0, 8.0], [2.0, 15.0], [1.0, 3.0], [2.0, 5.0]]
     assert (total.tolist(), same.tolist()) == ([3.0, 8.0], [1.0, 5.0])
+
+
+def test_a_package_shows_the_function_of_the_name_of_a_module():
+    assert TREE.lookup("contrib.framework.python.ops.arg_scope") is tf.contrib.framework.arg_scope
+    assert TREE.lookup("contrib.framework.python.ops.add_arg_scope") is tf.contrib.framework.add_arg_scope

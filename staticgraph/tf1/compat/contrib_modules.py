@@ -73,4 +73,9 @@ AREAS: dict[str, Area] = {
 } | {
     f"contrib.distributions.python.ops.bijectors{below}": Area(areas=("contrib.distributions.bijectors",))
     for below in ("", *(f".{name}" for name in _BIJECTORS))
+} | {
+    # The package shows the function, not the module of that name.
+    "contrib.framework.python.ops": Area(
+        names={"arg_scope": "contrib.framework.arg_scope"}, areas=("contrib.framework",)
+    ),
 }  # fmt: skip
