@@ -62,6 +62,7 @@ NEEDS_SIZES = {
     "max_pool3d", "max_pool_with_argmax", "mirror_pad",
     "mirror_pad_grad", "nth_element", "reshape", "resize_area", "resize_bicubic",
     "roll", "row_major_order", "rows_ascend", "sparse_softmax_cross_entropy", "squeeze", "tensor_array_grow",
+    "tensor_array_scatter", "tensor_array_write",  # into rows of another open length
 }
 # fmt: on
 VALUES = {"variable", "region_parameter", "no_op"}  # there is nothing to write: they have a value, or none
