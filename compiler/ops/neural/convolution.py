@@ -239,7 +239,7 @@ def _spread_over(g: Any, w: Any, space: Ints, dilations: Ints, before: Ints) -> 
         reach = (step * (t - 1) for t, step in zip(w.shape, dilations, strict=False))
         low = tuple(at_least(r - b, 0) for r, b in zip(reach, before, strict=True))
         high = (at_least(n + b - p, 0) for n, b, p in zip(space, before, g.shape[1:], strict=False))
-        g = ops.pad(g, paddings=((0, 0), *zip(low, high, strict=True), (0, 0)))
+        g = ops.pad(g, paddings=((0, 0), *zip(low, high, strict=True), *((0, 0),) * (g.rank - d - 1)))
         before = tuple(a + b for a, b in zip(low, before, strict=True))
     return conv_spread(g, w, space=space, dilations=dilations, before=before)
 

@@ -41,7 +41,10 @@ def _decoded_type(
 
 @host(tf="DecodeWav", type=_decoded_type, vars={"contents": "string"})
 def decode_wav_op(contents: Any, *, desired_channels: int = _WHOLE, desired_samples: int = _WHOLE) -> Any:
-    """The samples of a WAV file, and how many frames a second has."""
+    """The samples of a WAV file, and how many frames a second has.
+
+    `desired_channels` and `desired_samples` are sizes of the result, or -1 for those of the file.
+    """
     samples, rate = wav.decode_wav(contents[()])
     if desired_channels != _WHOLE:
         samples = samples[:, np.minimum(np.arange(desired_channels), samples.shape[1] - 1)]
