@@ -63,7 +63,7 @@ def test_vectors_lie_where_they_are_full(size, turn_a, vector_bytes, expected):
 @pytest.mark.parametrize(
     ("rows", "depth", "expected"),
     [
-        (1, 8, Along.COLUMNS),
+        (1, 8, Along.SUM),  # a product with a vector: as with an open number of rows
         (1, 16, Along.SUM),
         (4, 4, Along.COLUMNS),
         (4, 32, Along.COLUMNS),  # turning b around costs less than adding up the lanes of each result

@@ -266,7 +266,9 @@ def direction(c: Contraction, target: CpuTarget) -> Along:
         return Along.COLUMNS
     vector = c.column_count == 1
     turned = not c.b.buffer  # it was turned around for that
-    few = c.row_count <= min(MOST_ROWS, c.depth // lanes) or turned or vector  # a short sum fills no vector
+    # A short sum fills no vector. Products with a vector stay as they are: with an open number of rows they
+    # are along the sum, too, and give the same bits.
+    few = c.row_count <= min(MOST_ROWS, c.depth // lanes) or turned or vector or c.rows is None
     across = (c.b.step(c.lanes) != 1 or vector) and not c.open_sum
     if few and across and c.b.step(c.k[-1]) == 1 and c.a.step(c.k[-1]) == 1:
         return Along.SUM
