@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -22,3 +24,16 @@ def ratio(value: float) -> str:
     ('0.071', '1.5', '143')
     """
     return f"{float(f'{value:.2g}'):g}" if value < 100 else f"{value:.0f}"
+
+
+def cell(facts: dict[str, Any] | None) -> str:
+    """A cell of a table: the median time of a work, empty if it was not done.
+
+    >>> cell({"median": 0.0123, "agrees": False}), cell({"failed": "no memory"}), cell(None)
+    ('12.3 ms (differs)', 'failed', '')
+    """
+    if facts is None:
+        return ""
+    if "median" not in facts:
+        return "failed"
+    return duration(facts["median"]) + ("" if facts.get("agrees", True) else " (differs)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,13 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.domains.signal.transforms import dct
 
 
-def _mel(hertz: Any) -> Any:
-    return 1127.0 * np.log1p(np.asarray(hertz) / 700.0)
+def mel(hertz: Any, log1p: Callable[[Any], Any] = np.log1p) -> Any:
+    """Return the pitch of a frequency, by the function `log1p` for numbers of its kind.
+
+    >>> float(mel(1000.0).round(2))
+    999.99
+    """
+    return 1127.0 * log1p(hertz / 700.0)
 
 
 def linear_to_mel_weight_matrix(
@@ -53,8 +59,8 @@ def linear_to_mel_weight_matrix(
             f" {lower_edge_hertz}, and half of sample_rate, {rate / 2}",
         )
         require(dtype.is_floating, f"dtype is {dtype}, and must be floating")
-    bins = _mel(np.linspace(0.0, rate / 2, num_spectrogram_bins))[:, None]
-    edges = np.linspace(_mel(lower_edge_hertz), _mel(upper_edge_hertz), num_mel_bins + 2)
+    bins = mel(np.linspace(0.0, rate / 2, num_spectrogram_bins))[:, None]
+    edges = np.linspace(mel(lower_edge_hertz), mel(upper_edge_hertz), num_mel_bins + 2)
     low, middle, high = edges[:-2], edges[1:-1], edges[2:]
     weights = np.maximum(0.0, np.minimum((bins - low) / (middle - low), (high - bins) / (high - middle)))
     weights[:1] = 0.0  # the constant part belongs to no band

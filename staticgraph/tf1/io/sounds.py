@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import host
+from staticgraph.domains.signal.mel import mel
 from staticgraph.tf1.io import wav
 
 __all__ = ["audio_spectrogram", "decode_wav", "encode_wav", "mfcc"]
@@ -210,12 +211,12 @@ def _filters(frequencies: Any, sample_rate: Any, low: float, high: float, bands:
     Returns:
         float32 of shape [frequencies, bands].
     """
-    first, last = 1127 * np.log1p(low / 700), 1127 * np.log1p(high / 700)
+    first, last = mel(low), mel(high)
     spacing = (last - first) / (bands + 1)
     centers = np.float32(first + spacing * np.arange(1, bands + 1))
     step = 0.5 * sample_rate / sg.cast(frequencies - 1, float32)
     number = sg.cast(sg.range(frequencies), float32)
-    mel = 1127 * sg.log1p(number * step / 700)
-    heights = sg.nn.relu(1 - sg.abs(sg.expand_dims(mel, 1) - centers) / np.float32(spacing))
+    pitches = sg.expand_dims(mel(number * step, sg.log1p), 1)
+    heights = sg.nn.relu(1 - sg.abs(pitches - centers) / np.float32(spacing))
     inside = (number >= sg.floor(1.5 + low / step)) & (number <= sg.floor(high / step))
     return heights * sg.expand_dims(sg.cast(inside, float32), 1)

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.numerics.rows import SAID
 from benchmarks.numerics.work import Work
 from benchmarks.peers import OURS, Row
-from benchmarks.text import duration, ratio
+from benchmarks.text import cell, ratio
 from benchmarks.turns import Facts, in_turns
 
 FILES = ("algebra", "fourier", "ordering", "special")  # the subjects, each with a dictionary of its works
@@ -82,15 +82,7 @@ def markdown(results: dict[str, Any]) -> str:
         medians = {row: facts["median"] for row, facts in found.items() if "median" in facts}
         peers = [median for row, median in medians.items() if row != OURS]
         part = medians[OURS] / min(peers) if OURS in medians and peers else None
-        cells = [_cell(found.get(row)) for row in columns]
+        cells = [cell(found.get(row)) for row in columns]
         shown = "" if part is None else f"**{ratio(part)}**" if part > work.goal else ratio(part)
         lines.append(f"| {work.title} | {' | '.join(cells)} | {shown} | {work.goal:g} |")
     return "\n".join(lines) + "\n"
-
-
-def _cell(facts: dict[str, Any] | None) -> str:
-    if facts is None:
-        return ""
-    if "median" not in facts:
-        return "failed"
-    return duration(facts["median"]) + ("" if facts.get("agrees", True) else " (differs)")

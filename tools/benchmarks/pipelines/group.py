@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.peers import OURS, Row
 from benchmarks.pipelines.works import WORKS
-from benchmarks.text import duration, ratio
+from benchmarks.text import cell, ratio
 from benchmarks.turns import in_turns
 
 PEER = "TensorFlow 1"
@@ -49,14 +49,6 @@ def markdown(results: dict[str, Any]) -> str:
             medians = [found.get(row, {}).get("median") for row in (OURS, PEER)]
             part = None if None in medians else medians[0] / medians[1]
             shown = "" if part is None else f"**{ratio(part)}**" if part > 1 else ratio(part)
-            cells = [_cell(found.get(row)) for row in (OURS, PEER)]
+            cells = [cell(found.get(row)) for row in (OURS, PEER)]
             lines.append(f"| {name} | {' | '.join(cells)} | {shown} |")
     return "\n".join(lines) + "\n"
-
-
-def _cell(facts: dict[str, Any] | None) -> str:
-    if facts is None:
-        return ""
-    if "median" not in facts:
-        return "failed"
-    return duration(facts["median"]) + ("" if facts.get("agrees", True) else " (differs)")
