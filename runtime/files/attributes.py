@@ -22,6 +22,7 @@ from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.shapes import MOST_AXES, Shape, TensorType, is_array_shape
 from staticgraph.compiler.graph.tensor import Region
+from staticgraph.compiler.support.gc_pause import collector_paused
 
 Kinds = Mapping[str, tuple[type, ...]]
 
@@ -31,10 +32,31 @@ def dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
+def read_json(text: str | bytes, **hooks: Any) -> Any:
+    """Return the value of a JSON text, which may be nested deeper than Python can follow.
+
+    If Python looked for garbage at the last level, what it calls then would fail, such as the end of a
+    session that nobody has any more. So it does not look meanwhile.
+
+    Args:
+        text: The text.
+        hooks: Further arguments of `json.loads`.
+
+    Raises:
+        ValueError: It is no JSON.
+        RecursionError: It is nested too deeply.
+
+    >>> read_json('{"a": [1, 2.5, null]}')
+    {'a': [1, 2.5, None]}
+    """
+    with collector_paused(may_collect=False):
+        return json.loads(text, **hooks)
+
+
 def parse(data: Any, what: str) -> Any:
     """The value of a JSON text. InvalidFileError if it is none, or has a key twice."""
     try:
-        return json.loads(bytes(data).decode(), object_pairs_hook=_object, parse_constant=_refuse)
+        return read_json(bytes(data).decode(), object_pairs_hook=_object, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise InvalidFileError(f"{what} is not valid JSON: {error}") from None
 

@@ -9,6 +9,7 @@ from numbers import Integral, Number
 from typing import Any, Self
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.runtime.files.attributes import read_json
 
 _ASSIGNMENT = re.compile(
     r"(?P<name>[a-zA-Z][\w.]*)(\[\s*(?P<index>\d+)\s*\])?\s*=\s*((?P<value>[^,\[]*)|\[(?P<list>[^\]]*)\])($|,\s*)"
@@ -156,7 +157,7 @@ class HParams:
     def parse_json(self, values_json: str) -> Self:
         """Take values from JSON, an object of them by name. ValueError if the text is none."""
         try:
-            values = json.loads(values_json)
+            values = read_json(values_json)
         except (ValueError, RecursionError) as error:
             raise misuse(ValueError, f"the values of hyperparameters are no JSON: {error}") from None
         if not isinstance(values, dict):

@@ -16,6 +16,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import DataLossError, misuse
 from staticgraph.runtime.disk.atomic import write_file
+from staticgraph.runtime.files.attributes import read_json
 
 # Runs of capitals, capitalised parts of a CamelCase word, and other words with their hyphens and apostrophes.
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+")
@@ -164,7 +165,7 @@ class VocabularyProcessor:
     def restore(cls, filename: str) -> Self:
         """The processor in a file, frozen. DataLossError for a file that `save` did not write."""
         try:
-            content = json.loads(Path(filename).read_bytes())
+            content = read_json(Path(filename).read_bytes())
             words, sizes = content["words"], [content["max_document_length"], content["min_frequency"]]
             if content["format"] != _FORMAT or not all(type(n) is int and 0 <= n < _LONGEST for n in sizes):
                 raise ValueError(sizes)

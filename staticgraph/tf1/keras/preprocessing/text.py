@@ -13,6 +13,7 @@ import numpy as np
 from staticgraph.compiler.graph.boundary import CAUGHT
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.lazy_names import show_public_names
+from staticgraph.runtime.files.attributes import read_json
 
 __all__ = ["Tokenizer", "hashing_trick", "one_hot", "text_to_word_sequence", "tokenizer_from_json"]
 
@@ -193,7 +194,7 @@ class Tokenizer:
 def tokenizer_from_json(json_string: str) -> Tokenizer:
     """Return the tokenizer of `Tokenizer.to_json`. ValueError for a text that is none of such."""
     try:
-        config = json.loads(json_string)["config"]
+        config = read_json(json_string)["config"]
         by_word = {name: _table(config.pop(name)) for name in ("word_counts", "word_docs", "word_index")}
         by_number = {name: _table(config.pop(name)) for name in ("index_docs", "index_word")}
         for name, value in config.items():
@@ -220,7 +221,7 @@ _KINDS = {
 
 def _table(text: str) -> dict[str, Any]:
     """Return the entries of a table that is written as JSON inside of JSON."""
-    found = json.loads(text)
+    found = read_json(text)
     if not isinstance(found, dict):
         raise TypeError(f"{found!r} is no table")
     return found

@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.errors import InvalidFileError, headline, hint, 
 from staticgraph.formats.tf.checkpoints.checkpoint_state import update_checkpoint_state
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
-from staticgraph.runtime.files.attributes import check, dump, parse
+from staticgraph.runtime.files.attributes import check, dump, parse, read_json
 from staticgraph.runtime.files.checkpoint import checkpoint_file
 from staticgraph.tf1.keras import losses, metrics, optimizers, state
 from staticgraph.tf1.keras.saving import hdf5
@@ -56,7 +56,7 @@ def _plain(value: Any) -> Any:
 def from_json(text: str, custom_objects: Any = None) -> Any:
     """The model of `to_json`, with new weights."""
     try:
-        described = json.loads(text)
+        described = read_json(text)
     except (ValueError, RecursionError) as error:
         raise misuse(ValueError, f"the architecture of a model is no JSON: {error}") from None
     return from_config(described, custom_objects)
