@@ -185,7 +185,8 @@ def mfcc(
     bands, coefficients = filterbank_channel_count, dct_coefficient_count
     if not 0 < coefficients <= bands or not 0 <= lower_frequency_limit < upper_frequency_limit:
         limits = f"from {lower_frequency_limit} to {upper_frequency_limit} hertz"
-        raise misuse(ValueError, f"mfcc: {coefficients} coefficients of {bands} bands {limits}")
+        hint = "give at most as many coefficients as bands, and a lower limit below the upper one"
+        raise misuse(ValueError, f"mfcc: {coefficients} coefficients of {bands} bands {limits}", hint)
     count = 1 if isinstance(sample_rate, Tensor) else 2
     with counted_as(sg.get_default_graph(), count), sg.name_scope(name, "Mfcc", [spectrogram]) as scope:
         squares = sg.convert_to_tensor(spectrogram, float32)
