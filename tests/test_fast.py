@@ -53,10 +53,6 @@ REACHED = {
     "staticgraph.applications.notebook": "notebook/test_cells.py::test_forms_tell_what_there_is",
     "staticgraph.runtime.gpu.disk": "gpu/test_disk_programs.py::test_calls_of_libraries_are_what_they_were",
     "staticgraph.tf1.keras.applications": "keras/test_applications.py::test_images_from_minus_one_to_one",
-    "staticgraph.tf1.keras.preprocessing": "keras/test_data.py::test_pad_sequences",
-    "staticgraph.tf1.compat.contrib": (
-        "compat/test_contrib_layers.py::test_fully_connected_is_a_product_with_biases"
-    ),
     "staticgraph.tf1.compat.contrib.framework": (
         "compat/test_contrib_layers.py::test_layers_are_numbered_and_reused_by_scope"
     ),
