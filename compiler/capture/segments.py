@@ -133,8 +133,10 @@ def is_padded(op: Operation) -> bool:
 
 
 def is_replayed(op: Operation) -> bool:
-    """Return if a derivative can flow through `op` although Python runs it: a loop that only changes shapes.
-    The compiler does its rounds one after the other, since their number is known when it has run.
+    """Return True if a derivative can flow through `op` although Python runs it.
+
+    That is a loop that only changes shapes. The compiler does its rounds one after the other, since their
+    number is known when it has run. What they draw is drawn again (`HostRunState.rewind`).
     """
     if not is_loop(op) or not is_host(op):
         return False
@@ -142,7 +144,7 @@ def is_replayed(op: Operation) -> bool:
     return all(each.definition.effect in _COMPUTING and not is_host(each) for each in inner)
 
 
-_COMPUTING = {Effect.PURE, Effect.SOURCE, Effect.READ, Effect.CONTROL, Effect.MARK}
+_COMPUTING = {Effect.PURE, Effect.SOURCE, Effect.RANDOM, Effect.READ, Effect.CONTROL, Effect.MARK}
 
 
 def _hosted(region: Region) -> bool:

@@ -386,6 +386,8 @@ class TensorShape:
     def dims(self) -> list[Dimension] | None:
         return None if self.shape is None else [Dimension(n) for n in self.shape]
 
+    _dims = dims  # what programs have copied from Keras reads it
+
     def as_list(self) -> list[int | None]:
         """The sizes as a list with None for unknown ones. ValueError if the rank is unknown."""
         if self.shape is None:
@@ -393,8 +395,7 @@ class TensorShape:
         return list(self.shape)
 
     def num_elements(self) -> int | None:
-        known = self.shape is not None and None not in self.shape
-        return math.prod(self.shape) if known else None  # type: ignore[arg-type]
+        return math.prod(self.shape) if self.is_fully_defined() else None  # type: ignore[arg-type]
 
     def is_fully_defined(self) -> bool:
         return self.shape is not None and None not in self.shape

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.segments import Segments, crosses, inputs_read, is_padded
+from staticgraph.compiler.capture.segments import Segments, crosses, inputs_read, is_padded, is_replayed
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError, UnimplementedError, layout
 from staticgraph.compiler.graph.interpret import outputs_of, perform
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import compatible, shape_text
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor, with_inner
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
@@ -82,6 +82,7 @@ class HostRunState:
         self.own: set[Tensor] = set()  # results that are whole arrays of a stage
         self.events: list[Event] = []
         self._captured: dict[tuple[Operation, Tensor | int], np.ndarray] = {}
+        self._drawn: dict[Operation, np.ndarray] = {}  # states of random ops before replayed loops
 
     def take(
         self, step: Step, tensors: Sequence[Tensor], fetched: Sequence[Any], changes: PendingWrites
@@ -132,6 +133,14 @@ class HostRunState:
         self._learn(op.outputs, made)
         self.events.append(Call(op, len(self._padded(op))))
 
+    def rewind(self, step: Step) -> None:
+        """Let a stage draw the numbers that Python has drawn in a loop which the stage replays.
+
+        The stage moves the states of these random ops on to where they are.
+        """
+        for op in self._drawn.keys() & set(step.counters):
+            self.store.random_state(op)[...] = self._drawn[op]
+
     def _paused(self) -> AbstractContextManager[None]:
         """Context in which other threads run, for an op that cannot go on without them.
 
@@ -158,6 +167,9 @@ class HostRunState:
             case "is_variable_initialized":
                 return (np.asarray(self._has_value(op, op.tensors[0])),)
             case "while_region":
+                if is_replayed(op):
+                    draws = [o for o in with_inner([op]) if o.definition.effect is Effect.RANDOM]
+                    self._drawn |= {draw: self.store.random_state(draw).copy() for draw in draws}
                 return self._regions.rounds(op, lambda t: self._value(op, t))
             case "branch_region":
                 return self._regions.taken(op, lambda t: self._value(op, t))

@@ -191,6 +191,7 @@ class SegmentedRun:
         if main.is_empty or self._stages.trailing or turn.changes or self._repeats:
             return self._compute(main, turn)
         programs, given, program = self._prepared(main, turn)
+        turn.rewind(program.prepared.step)
         fast_path = self._fast_paths.get(programs)
         if fast_path is None:
             fast_path = self._fast_paths[programs] = programs.fast_path(tuple(range(len(given))))
@@ -267,6 +268,7 @@ class SegmentedRun:
         if stage.is_empty:
             return {}
         programs, given, program = self._prepared(stage, turn)
+        turn.rewind(program.prepared.step)
         step, fetched, changes = self._performed(programs, program, given)
         turn.take(step, stage.tensors, fetched, changes)
         turn.events.append(StageRun(programs, program, stage.tensors))

@@ -334,3 +334,13 @@ def test_rows_in_place_refuse_scalars_and_matrices_of_numbers():
     for x, i in [(1.0, 0), ([1.0], [[0]])]:
         with pytest.raises(ValueError, match="rows"):
             from_ops(x, i, 1.0)
+
+
+def test_what_copies_of_cells_and_of_keras_take_from_inside():
+    from staticgraph.tf1.drop_in.finder import standing_in
+
+    with standing_in():
+        from tensorflow.contrib.compiler import jit
+    with jit.experimental_jit_scope(lambda op: True, separate_compiled_gradients=True):
+        made = tf.zeros([2, 3])
+    assert made.shape._dims == [2, 3] and tf.TensorShape(None)._dims is None

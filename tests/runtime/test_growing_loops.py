@@ -118,3 +118,25 @@ def test_a_row_of_another_shape_is_refused(rng: np.random.Generator):
         assert sess.run(written, {flow: np.zeros((3, 0)), row: np.ones(2)}).shape == (3, 2)
         with pytest.raises(sg.errors.InvalidArgumentError):
             sess.run(written, {flow: np.zeros((3, 2)), row: np.ones(3)})
+
+
+def test_derivatives_flow_through_what_a_growing_loop_draws(sess):
+    x, n = sg.placeholder(sg.float32, [3]), sg.placeholder(sg.int32, [])
+    drawn = sg.TensorArray(sg.float32, 0, dynamic_size=True)
+
+    def body(i: Any, y: Any, rows: Any) -> Any:
+        factor = sg.random_uniform([3], 0.5, 1.5, seed=1)
+        return i + 1, y * factor, rows.write(i, factor)
+
+    _, y, rows = sg.while_loop(lambda i, *_: i < n, body, [0, x, drawn])
+    derivative = sg.gradients(y, x)[0]
+    fetches = {"y": y, "factors": rows.stack(), "derivative": derivative}
+    start, seen = np.array([1.0, 2.0, 4.0], np.float32), []
+    for count in (3, 2, 4, 2):
+        made = sess.run(fetches, {x: start, n: count})
+        np.testing.assert_allclose(made["y"], start * made["factors"].prod(0), rtol=1e-6)
+        np.testing.assert_allclose(made["derivative"], made["factors"].prod(0), rtol=1e-6)
+        seen.append(made["factors"])
+    with sg.Session() as other:  # which takes no derivatives: the streams go on as far
+        for factors in seen:
+            np.testing.assert_array_equal(other.run(rows.stack(), {x: start, n: len(factors)}), factors)

@@ -132,6 +132,7 @@ AREAS: dict[str, Area] = contrib_modules.AREAS | {
     "contrib.eager.python.tfe": Area(areas=("contrib.eager",)),
     "contrib.nn": Area((".contrib.nn",)),
     "contrib.signal": Area(("signal",)),
+    "contrib.compiler.jit": Area((".devices.compilation",)),
     "contrib.nccl": Area((".devices.collectives",)),
     "contrib.graph_editor": Area((".building.graph_editor",)),
     "contrib.stateless": Area(names=_STATELESS),

@@ -35,7 +35,7 @@ REASONS = {
     "contrib.tpu": _TPU,
     "contrib.tensorrt": "tf.Session(device='gpu') compiles the graph for the GPU itself",
     "xla": "every graph is compiled: delete the call",
-    "contrib.compiler": "every graph is compiled: delete the call",
+    "contrib.compiler.xla": "every graph is compiled: delete the call",
     "contrib.gan": "TensorFlow 1.15 has moved it into a package of its own, tensorflow_gan",
     "profiler": "session.profile() times kernels, and session.plan(fetches) tells what a run needs",
     "contrib.tfprof": "session.profile() times kernels, and session.plan(fetches) tells what a run needs",

@@ -16,9 +16,11 @@ from staticgraph.nn.rnn_step import check_cell, swapped, where_rows
 from staticgraph.tf1.compat.rnn.decoding_helpers import Helper
 
 _COUNTING = 7  # a constant, and a variable of the loop that counts, with its addition
-_COUNTED = 6  # the ends of the loop that counts are more than those of TensorFlow's loop
-_LIMITED = 5  # a constant, and a variable of the loop that counts up to the limit
-_LIMITED_END = 14  # of that loop
+_COUNTING_ARRAY = 2  # each array is made anew for that loop, and for the loop itself
+_COUNTED = 1  # the ends of the loop that counts are more than those of TensorFlow's loop
+_COUNTED_ARRAY = 8  # the last row is looked for, to write there
+_LIMITED = 7  # a constant, and a variable of the loop that counts up to the limit
+_LIMITED_END = 3  # of that loop
 _ZEROS = 10  # operations by which TensorFlow makes zeros for an output
 
 
@@ -83,12 +85,15 @@ def dynamic_decode(
         finished, inputs, state = decoder.initialize()
         if limit is not None:
             finished = sg.logical_or(finished, sg.greater_equal(0, limit))
-        count_more(finished.graph, _ZEROS * len(nest.flatten(decoder.output_dtype)))
+        graph = finished.graph
+        count_more(graph, _ZEROS * len(nest.flatten(decoder.output_dtype)))
         lengths = sg.zeros_like(finished, sg.int32)
         arrays = nest.map_structure(
             lambda dtype: sg.TensorArray(dtype, size=0, dynamic_size=True), decoder.output_dtype
         )
         carried = (sg.constant(0, name="time"), arrays, state, inputs, finished, lengths)
+        leaves = nest.flatten(carried)
+        growing = sum(isinstance(leaf, sg.TensorArray) and leaf.dynamic_size for leaf in leaves)
         body = _body(decoder, impute_finished)
 
         def going(time: sg.Tensor, *rest: Any) -> sg.Tensor:
@@ -98,11 +103,10 @@ def dynamic_decode(
         rows: Any = limit
         seeds: list[int] = []
         if rows is None:  # the loop that counts has a variable more, and arrays of its own
-            count_more(finished.graph, -_COUNTING - 2 * len(nest.flatten(decoder.output_dtype)))
+            count_more(graph, -_COUNTING - _COUNTING_ARRAY * growing)
             rows, seeds = count_rounds(going, body, carried, hint="give maximum_iterations")
     with again(opened) if limit is None else sg.variable_scope(opened, auxiliary_name_scope=False):
-        graph = finished.graph
-        count_more(graph, -_COUNTED if limit is None else _LIMITED)
+        count_more(graph, -_COUNTED - _COUNTED_ARRAY * growing if limit is None else _LIMITED - growing)
         with built_again(graph, seeds) if limit is None else nullcontext():  # the one that counts was counted
             time, arrays, state, _, _, lengths = sg.while_loop(going, body, with_rows(carried, rows))
         if limit is not None:

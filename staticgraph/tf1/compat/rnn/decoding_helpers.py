@@ -13,7 +13,8 @@ from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.nn.rnn_step import swapped, where_rows
 
 _SWAPPED = 8  # operations of TensorFlow that change the order of batch and time
-_READ_NEXT = 12  # operations fewer that read a row in the loop
+_READ_NEXT = 1  # operation fewer that reads a row in the loop
+_CHOICE = 11  # operations by which TensorFlow reads no row if all sequences have ended
 _READ_ROWS = 20  # those of an array of rows, and of a row of zeros
 
 
@@ -248,7 +249,9 @@ class GreedyEmbeddingHelper(Helper):
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        return sg.equal(sample_ids, self._end_token), self._embedding_fn(sample_ids), state
+        finished = sg.equal(sample_ids, self._end_token)
+        count_more(finished.graph, _CHOICE)
+        return finished, self._embedding_fn(sample_ids), state
 
 
 def _single(outputs: Any) -> sg.Tensor:
