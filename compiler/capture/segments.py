@@ -282,9 +282,11 @@ def above(roots: Iterable[Operation], fed: Set[Tensor]) -> set[Operation]:
         op = stack.pop()
         if op not in seen:
             seen.add(op)
-            stack += (
-                each for each in op.controls if not each.outputs or not all(t in fed for t in each.outputs)
-            )
+            stack += [
+                each
+                for each in op.controls
+                if not each.outputs or not all(map(fed.__contains__, each.outputs))
+            ]
             for tensor in op.all_inputs:
                 if tensor not in fed:
                     stack.append(tensor.op)

@@ -100,7 +100,7 @@ def broadcast(*shapes: Shape | None) -> Shape | None:
     if len(set(shapes)) == 1:
         return shapes[0]
     known = [s for s in shapes if s is not None]
-    rank = max((len(s) for s in known), default=0)
+    rank = max(map(len, known), default=0)
     out: list[int | None] = []
     for axis in range(-rank, 0):
         sizes = [s[axis] for s in known if len(s) >= -axis]

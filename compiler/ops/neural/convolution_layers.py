@@ -25,6 +25,7 @@ from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.support.dataclass import dataclass
 
 Ints = tuple[int, ...]
+Family = tuple[OpDef, OpDef, OpDef]  # a convolution, and its gradients by the input and by the filter
 _AXES = {
     "input": "its axes are batch, space and channels: expand_dims adds one",
     "filter": "its axes are space, input channels and output channels",
@@ -350,9 +351,7 @@ def _samples_of(rank: int, depthwise: bool, defaults: Mapping[str, Any], which: 
     return out
 
 
-def _family(
-    rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str]
-) -> tuple[OpDef, OpDef, OpDef]:
+def _family(rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str]) -> Family:
     """The three ops of convolutions of tensors with `rank` axes."""
     data_format = {4: "NHWC", 5: "NDHWC"}[rank]
     ones = (1,) * rank
@@ -373,9 +372,8 @@ def _family(
         data_format: str = data_format, dilations: Ints = ones,
     ) -> Any:
         """Cross-correlation of images [batch, *space, channels] with filters [*taps, channels, outputs]."""
-        return convolve(
-            input, filter, Layer(strides, padding, explicit_paddings, data_format, dilations), depthwise
-        )
+        layer = Layer(strides, padding, explicit_paddings, data_format, dilations)
+        return convolve(input, filter, layer, depthwise)
 
     @composite(
         name=names[1], tf=tf[1], type=_backward_type(rank, depthwise, "input_sizes"),

@@ -219,9 +219,8 @@ def batch_norm(
     With `updates_collections=None` the moving averages are updated by computing the outputs.
     """
     if batch_weights is not None or zero_debias_moving_mean:
-        raise misuse(
-            NotImplementedError, "batch_norm: batch_weights and zero_debias_moving_mean are not supported"
-        )
+        text = "batch_norm: batch_weights and zero_debias_moving_mean are not supported"
+        raise misuse(NotImplementedError, text)
     first = channel_order(data_format) == "channels_first"
     inputs = sg.convert_to_tensor(inputs)
     initial = {"beta": Zeros, "gamma": Ones, "moving_mean": Zeros, "moving_variance": Ones}
@@ -254,22 +253,27 @@ def batch_norm(
             _reuse=reuse,
         )
         is_training = decided(is_training)
-        outputs = layer(_one_pixel(inputs, first) if as_pictures else inputs, training=is_training)
-        outputs = sg.reshape(outputs, sg.shape(inputs)) if as_pictures else outputs
+        applied = partial(_to_pixels, layer, first) if as_pictures else layer
+        outputs = applied(inputs, training=is_training)
         if fused is not False and (as_pictures or not in_updates):
-            branches = (5 if in_updates else 4) if isinstance(is_training, sg.Tensor) else 0
-            count_more(outputs.graph, branches or (-3 if is_training else -1))
-        if updates_collections != sg.GraphKeys.UPDATE_OPS:
-            outputs = _move_updates(layer.updates, updates_collections, outputs)
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
+            count_more(outputs.graph, _more_of_fused(is_training, in_updates))
+        outputs = outputs if in_updates else _move_updates(layer.updates, updates_collections, outputs)
+        outputs = outputs if activation_fn is None else activation_fn(outputs)
     return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
-def _one_pixel(inputs: sg.Tensor, channels_first: bool) -> sg.Tensor:
-    """The rows of a matrix as pictures of one pixel."""
+def _more_of_fused(is_training: Any, in_updates: bool) -> int:
+    """Return how many operations more TensorFlow has for statistics that it does not leave to the layer."""
+    if isinstance(is_training, sg.Tensor):
+        return 5 if in_updates else 4
+    return -3 if is_training else -1
+
+
+def _to_pixels(layer: Any, channels_first: bool, inputs: sg.Tensor, training: Any) -> sg.Tensor:
+    """Apply a layer to the rows of a matrix as to pictures of one pixel."""
     channels = inputs.shape[1].value
-    return sg.reshape(inputs, [-1, channels, 1, 1] if channels_first else [-1, 1, 1, channels])
+    pictures = sg.reshape(inputs, [-1, channels, 1, 1] if channels_first else [-1, 1, 1, channels])
+    return sg.reshape(layer(pictures, training=training), sg.shape(inputs))
 
 
 def _move_updates(updates: list[Any], collections: Any, outputs: Any) -> Any:
