@@ -174,7 +174,7 @@ def common_shape(first: Shape | None, *others: Shape | None) -> Shape | None:
 
 
 def check_parts(name: str, count: int) -> None:
-    """For type rules: a number of results."""
+    """Check a number of results, for a type rule."""
     require(0 <= count <= MOST_PARTS, f"{name} is {count}, and must be 1 to {MOST_PARTS}")
 
 

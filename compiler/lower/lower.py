@@ -156,7 +156,7 @@ class _Lowering:
         self.groups = [item.group for item in recompute(self._items(repeats=True), self.sizes, limit)]
 
     def spare_arena(self) -> None:
-        """If the arena is large, rematerialise values that take little time beside the step's arithmetic."""
+        """Rematerialise values that take little time beside the step's arithmetic, if the arena is large."""
         sizes = {stored: estimate(size) for stored, size in self.sizes.items()}
         if sum(sizes.values()) > LARGE_ARENA:
             from staticgraph.compiler.lower.rematerialize import spared

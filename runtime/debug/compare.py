@@ -209,7 +209,7 @@ def compared(
 
 
 def terms(nodes: Sequence[Node]) -> int:
-    """In how many terms the longest sum is that nodes compute."""
+    """Return the number of terms of the longest sum that nodes compute."""
     longest = 1
     for node in nodes:
         inner = [n for each in functions(node.attrs) for n in each.nodes]

@@ -249,7 +249,7 @@ def _is_open(index: Index) -> bool:
 
 
 def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
-    """For sums of slices, in elements of a, that only wait to be added.
+    """Plan sums of slices, in elements of a, that only wait to be added.
 
     Tiles have one row: no row has anything in common with another one, and more would only be more text.
     """

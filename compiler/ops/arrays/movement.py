@@ -32,7 +32,7 @@ INDEX = frozenset({int32, int64})
 
 
 def check_index(name: str, dtype: DType) -> None:
-    """For type rules: `dtype` is one of positions."""
+    """Refuse positions of another dtype than int32 and int64, for a type rule."""
     require(dtype in INDEX, f"{name} is {dtype}, and must be int32 or int64", kind=DtypeError)
 
 

@@ -194,7 +194,7 @@ def strided_type(input_: TensorType, begin: Any, end: Any, strides: Any = None, 
 
 
 def _strided(input_: np.ndarray, begin: Any, end: Any, strides: Any = None, **masks: int) -> np.ndarray:
-    """By NumPy's own indexing, entry for entry."""
+    """Slice by NumPy's own indexing, entry for entry."""
     key: list[Any] = []
     for i, (b, e) in enumerate(zip(begin, end, strict=True)):
         if masks["ellipsis_mask"] >> i & 1:

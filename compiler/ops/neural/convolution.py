@@ -62,7 +62,7 @@ def _patches(
 
 
 def _check(image: TensorType, other: TensorType, steps: dict[str, Ints], filter: bool, last: int) -> None:
-    """For type rules: attributes of one entry per spatial axis, and the axes that both operands have.
+    """Check for a type rule that attributes have one entry per spatial axis, and that the operands fit.
 
     `other` is a filter, or has the positions of one. `last`: its axis that is as long as the last of `image`.
     """

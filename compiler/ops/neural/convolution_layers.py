@@ -60,7 +60,7 @@ class Layer:
         return tuple(int(axis) for axis in np.argsort(self.to_last))
 
     def space(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Of one value per axis those of the spatial axes."""
+        """Select the values of the spatial axes out of one value per axis."""
         return tuple(values[2:] if self.channels_first else values[1:-1])
 
     def ordered(self, batch: Any, space: Sequence[Any], channels: Any) -> tuple[Any, ...]:
@@ -81,7 +81,7 @@ class Layer:
         return [window(n, k, s, d, self.padding, extra) for n, k, s, d, extra in per_axis]
 
     def check(self, rank: int) -> None:
-        """For type rules: what has to hold of the attributes alone."""
+        """Check the attributes by themselves, for a type rule."""
         formats = {4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}[rank]
         require(
             self.data_format in formats,

@@ -138,7 +138,7 @@ class _Axis:
 
     @property
     def turned(self) -> _Axis:
-        """With positions and taps exchanged."""
+        """Return the axis with positions and taps exchanged."""
         return replace(self, position=self.tap, stride=self.dilation, tap=self.position, dilation=self.stride)
 
 

@@ -209,7 +209,7 @@ def write_bundle(prefix: str, tensors: Mapping[str, Stored]) -> None:
 
 
 def _shards(prefix: str) -> int:
-    """In how many files the data of the checkpoint with this prefix are; 0 if there is none."""
+    """Return the number of files with data of the checkpoint with this prefix; 0 if there is none."""
     try:
         return Bundle(prefix)._count
     except (OSError, InvalidFileError):
