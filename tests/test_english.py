@@ -15,8 +15,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 # A summary is an imperative or a noun phrase.
 QUESTIONS = ("What", "Whether", "Who", "Those", "Where", "How")
-# "Of a block." needs the name of the function to be a sentence.
-FRAGMENTS = ("Of", "By", "With", "If")
+# In the product nor a fragment, such as "Of a block.", nor a question without its mark.
+FRAGMENTS = ("Of", "By", "With", "If", "Which", "Why", "When")
 
 # Words for which the field has a better one: a compile log is no ledger. Files and classes avoid them.
 # fmt: off

@@ -1,4 +1,4 @@
-"""When two results are the same: as far as rounding goes.
+"""Equality of two results, as far as rounding goes.
 
 Two correct programs round differently. How much that matters depends on the data: of a sum of large numbers
 that cancel, no digit may be right. So a result may differ by what follows from the number of terms, and,

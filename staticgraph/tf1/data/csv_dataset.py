@@ -192,7 +192,7 @@ def _kind(field: str) -> int:
 
 
 def _numbers(columns: Sequence[Any], names: Sequence[str]) -> list[int]:
-    """Which columns are meant by names and numbers, sorted."""
+    """Return the columns that names and numbers mean, sorted."""
     found = []
     for column in columns:
         known = 0 <= column < len(names) if isinstance(column, int) else column in names

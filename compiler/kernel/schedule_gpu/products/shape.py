@@ -1,4 +1,4 @@
-"""Which tiles a product is cut into, and into how many slices its sum: what takes the least time by estimate.
+"""Tiles of a product, and slices of its sum: what takes the least time by estimate.
 
 The estimate counts clock cycles of a multiprocessor. It gives an instruction to each of four warps in every
 cycle if it has enough of them, and some numbers from shared memory; and no step of a tile is shorter than the

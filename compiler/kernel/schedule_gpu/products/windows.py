@@ -1,4 +1,4 @@
-"""Which sums of products are convolutions: of the windows of an image, and a filter.
+"""Recognition of convolutions among sums of products: of the windows of an image, and a filter.
 
 A sum is taken as it is written, axis by axis: the normal form of contractions has forgotten the axes. An
 operand is an image if indices of the sum and of the results move its axes together. Which of the two are its

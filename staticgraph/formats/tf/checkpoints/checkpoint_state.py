@@ -154,7 +154,7 @@ def checkpoint_exists(checkpoint_prefix: str) -> bool:
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """When the checkpoints were written, in seconds since 1970; those that do not exist are left out."""
+    """Return when checkpoints were written, in seconds since 1970; those that do not exist are left out."""
     files = [[checkpoint_file(p), *sorted(glob.glob(p))] for p in checkpoint_prefixes if checkpoint_exists(p)]
     return [os.path.getmtime(next(filter(os.path.isfile, paths))) for paths in files]
 

@@ -1,4 +1,4 @@
-"""Which of our parameters is which input or attribute of TensorFlow's op of the same type.
+"""Our parameters as inputs and attributes of TensorFlow's op of the same type.
 
 Names agree for most. Where they do not, tensors pair up in order, and the tables here name the attributes.
 """

@@ -30,7 +30,7 @@ class Helper:
     sample_ids_dtype: Any = sg.int32
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Which sequences have ended [batch], and the first inputs."""
+        """Return which sequences have ended [batch], and the first inputs."""
         raise misuse(NotImplementedError, f"{type(self).__name__} has no initialize")
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
@@ -40,7 +40,7 @@ class Helper:
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Which sequences have ended [batch], the next inputs, the next state."""
+        """Return which sequences have ended [batch], the next inputs, the next state."""
         raise misuse(NotImplementedError, f"{type(self).__name__} has no next_inputs")
 
 
