@@ -60,3 +60,31 @@ def test_an_lstm_in_groups_needs_whole_groups():
 def test_conv_lstm_needs_channels():
     with pytest.raises(ValueError, match="axes and channels"):
         tf.contrib.rnn.ConvLSTMCell(2, [4, 3], 2, [2, 2])
+
+
+def test_attention_to_lengths_in_a_list_draws_its_seeds():
+    """The list is a constant of the graph: without it, later weights had other seeds."""
+    with tf.Graph().as_default() as graph:
+        tf.set_random_seed(1)
+        memory = tf.placeholder_with_default(np.zeros((5, 8, 10), np.float32), (None, None, 10))
+        tf.contrib.seq2seq.LuongAttention(3, memory, memory_sequence_length=[3, 2, 3, 1, 1])
+        kernel = graph.get_operation_by_name("memory_layer/kernel/Initializer/random_uniform/RandomUniform")
+        tf.random_uniform([2])
+        assert kernel.get_attr("seed2") == 27
+        assert graph.get_operation_by_name("random_uniform/RandomUniform").get_attr("seed2") == 67
+        assert graph.get_operation_by_name("LuongAttention/memory_sequence_length").type == "Const"
+
+
+def test_the_batch_size_of_a_decoder_is_a_tensor():
+    """A program may fetch it; its value is known while the graph is built."""
+    seq2seq, cell = tf.contrib.seq2seq, tf.nn.rnn_cell.GRUCell(3)
+    helpers = [
+        seq2seq.TrainingHelper(tf.zeros([4, 2, 3]), [2, 1, 2, 2]),
+        seq2seq.GreedyEmbeddingHelper(tf.zeros([5, 3]), [0, 0, 0, 0], 1),
+        seq2seq.InferenceHelper(lambda x: x, [3], tf.float32, tf.zeros([4, 3]), lambda x: x[:, 0] > 1),
+    ]
+    decoders = [seq2seq.BasicDecoder(cell, helper, cell.zero_state(4, tf.float32)) for helper in helpers]
+    with tf.Session() as session:
+        assert session.run([decoder.batch_size for decoder in decoders]) == [4, 4, 4]
+    _, _, lengths = seq2seq.dynamic_decode(decoders[0])
+    assert lengths.shape.as_list() == [4]

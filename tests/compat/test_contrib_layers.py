@@ -227,3 +227,42 @@ def test_divisive_normalization_of_channels_first_is_that_of_channels_last():
     np.testing.assert_allclose(*made, rtol=1e-6)
     with pytest.raises(ValueError, match="channels_last or channels_first"):
         layers.gdn(images, data_format="NHWC")
+
+
+def test_a_variable_decides_about_training_at_each_run():
+    """Batch normalization and dropout read it, or what is fed for it; a variable is not always true."""
+    x = np.random.default_rng(0).normal(3, 2, (4, 3)).astype(np.float32)
+    training = tf.Variable(True, trainable=False)
+    made = [
+        layers.batch_norm(x, is_training=training),
+        tf.layers.batch_normalization(x, training=training),
+        layers.dropout(x, 0.5, is_training=training),
+        tf.layers.dropout(x, 0.5, training=training),
+    ]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        in_training = session.run(made)
+        fed = session.run(made, {training: False})
+        session.run(training.assign(False))
+        assigned = session.run(made)
+    for trained, one, other in zip(in_training, fed, assigned, strict=True):
+        assert not np.allclose(trained, x, rtol=0.01)
+        np.testing.assert_allclose(one, x, rtol=0.01)
+        np.testing.assert_array_equal(one, other)
+
+
+def test_layers_named_by_their_activation_have_weights():
+    x = tf.constant([[1.0, -2.0]])
+    start = {"weights_initializer": tf.constant_initializer(-4.0), "scope": "shared"}
+    made = [layers.elu(x, 1, **start), layers.relu6(x, 1, **start, reuse=True)]
+    made.append(layers.relu(-x, 1, **start, reuse=True))
+    np.testing.assert_allclose(np.ravel(value(made)), [4.0, 4.0, 0.0])
+    assert names(tf.trainable_variables()) == ["shared/weights", "shared/biases"]
+
+
+def test_layer_norm_of_16_bits_adds_more_to_the_variance():
+    """1e-3 in float16, where 1e-12 is zero: TensorFlow's source says so, and its tests."""
+    row = np.float32([[0.0, 0.125]])
+    for dtype, epsilon in ((tf.float16, 1e-3), (tf.float32, 1e-12)):
+        made = value(layers.layer_norm(tf.constant(row, dtype)))
+        np.testing.assert_allclose(made, (row - row.mean()) / np.sqrt(row.var() + epsilon), rtol=1e-3)

@@ -91,3 +91,9 @@ def test_streaming_precision():
         sess.run(sg.local_variables_initializer())
         sess.run(update)
         np.testing.assert_allclose(sess.run(found), 1 / 3, rtol=1e-6)
+
+
+def test_hinge_loss_of_labels_of_another_shape():
+    """They would broadcast to a matrix."""
+    with pytest.raises(ValueError, match="incompatible"):
+        tf.contrib.losses.hinge_loss([[-1.0], [2.1]], [0.0, 1.0])

@@ -51,9 +51,7 @@ _LAYERS = {
     "convolution2d_transpose": "contrib.layers.conv2d_transpose",
     "convolution3d": "contrib.layers.conv3d",
     "convolution3d_transpose": "contrib.layers.conv3d_transpose",
-    "elu": "nn.elu",
     "relu": "contrib.layers.fully_connected",
-    "relu6": "nn.relu6",
     "separable_convolution2d": "contrib.layers.separable_conv2d",
     "xavier_initializer_conv2d": "contrib.layers.xavier_initializer",
 }

@@ -31,17 +31,19 @@ from staticgraph.tf1.compat.contrib.framework.model_variables import (
     add_once,
     collections_of,
 )
-from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs, last_dimension
+from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs, last_dimension, variance_epsilon
 
 __all__ = [
     "batch_norm",
     "bias_add",
     "dropout",
+    "elu",
     "flatten",
     "fully_connected",
     "layer_norm",
     "linear",
     "one_hot_encoding",
+    "relu6",
     "repeat",
     "softmax",
     "stack",
@@ -167,6 +169,8 @@ def fully_connected(
 
 
 linear = partial(fully_connected, activation_fn=None)
+elu = partial(fully_connected, activation_fn=sg.nn.elu)
+relu6 = partial(fully_connected, activation_fn=sg.nn.relu6)
 
 
 def channel_order(data_format: str | None) -> str:
@@ -310,7 +314,8 @@ def layer_norm(
         parameter = partial(sg.get_variable, shape=sizes, dtype=inputs.dtype, trainable=trainable)
         beta = parameter("beta", initializer=Zeros) if center else None
         gamma = parameter("gamma", initializer=Ones) if scale else None
-        outputs = standardized(inputs, range(begin_norm_axis, rank), beta, gamma, 1e-12)
+        epsilon = variance_epsilon(inputs.dtype)
+        outputs = standardized(inputs, range(begin_norm_axis, rank), beta, gamma, epsilon)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
     return collect_named_outputs(outputs_collections, opened.name, outputs)
