@@ -5,6 +5,8 @@ import pytest
 
 import staticgraph.compat.tf1 as tf
 
+rnn_cell = tf.contrib.rnn.python.ops.rnn_cell
+
 
 def test_phased_lstm_opens_and_closes_as_in_tensorflow():
     tf.set_random_seed(5)
@@ -88,3 +90,30 @@ def test_the_batch_size_of_a_decoder_is_a_tensor():
         assert session.run([decoder.batch_size for decoder in decoders]) == [4, 4, 4]
     _, _, lengths = seq2seq.dynamic_decode(decoders[0])
     assert lengths.shape.as_list() == [4]
+
+
+@pytest.mark.parametrize(
+    "make, wanted",
+    [
+        (
+            lambda: rnn_cell.LayerNormLSTMCell(3, True, 1.2, None, 2, 0.3, layer_norm=True),
+            [-0.003708, -0.004506, 0.164565, 0.006037],
+        ),
+        (lambda: rnn_cell.LayerNormLSTMCell(3), [-0.009959, 0.033969, -0.037494, -0.121817]),
+        (
+            lambda: rnn_cell.WeightNormLSTMCell(3, use_peepholes=True, num_proj=2),
+            [0.000591, -0.006049, 0.006619, -0.018282],
+        ),
+        (lambda: rnn_cell.WeightNormLSTMCell(3, norm=False), [-0.009959, 0.033969, -0.037494, -0.121817]),
+        (lambda: rnn_cell.MinimalRNNCell(3), [0.052812, -0.509508, 0.079165, 0.433611]),
+        (lambda: rnn_cell.CFNCell(3), [-0.021048, 0.790262, -0.047782, -0.315713]),
+    ],
+)
+def test_normalized_and_minimal_cells_are_tensorflows(make, wanted):
+    """With a graph seed alone: their variables also draw the seeds of TensorFlow."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.set_random_seed(5)
+        x = tf.constant(np.linspace(-1, 1, 24).reshape(3, 4, 2).astype("float32"))
+        outputs, _ = tf.nn.static_rnn(make(), tf.unstack(x, axis=1), dtype=tf.float32)
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(session.run(outputs[-1]).ravel()[-4:], wanted, atol=1e-5)

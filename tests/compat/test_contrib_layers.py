@@ -266,3 +266,36 @@ def test_layer_norm_of_16_bits_adds_more_to_the_variance():
     for dtype, epsilon in ((tf.float16, 1e-3), (tf.float32, 1e-12)):
         made = value(layers.layer_norm(tf.constant(row, dtype)))
         np.testing.assert_allclose(made, (row - row.mean()) / np.sqrt(row.var() + epsilon), rtol=1e-3)
+
+
+@pytest.mark.parametrize("training", ["always", "variable"])
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_moving_mean_without_bias_is_the_mean_at_once(fused, training):
+    x = np.random.default_rng(0).normal(3, 2, (2, 3, 3, 2)).astype(np.float32)
+    is_training = True if training == "always" else tf.Variable(True, trainable=False)
+    y = layers.batch_norm(
+        x, 0.9, is_training=is_training, updates_collections=None, zero_debias_moving_mean=True, fused=fused
+    )
+    (mean,) = framework.get_variables_by_name("BatchNorm/moving_mean")
+    (variance,) = framework.get_variables_by_name("moving_variance")
+    (step,) = framework.get_variables_by_name("local_step")
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        if training == "variable":
+            session.run(y, {is_training: False})
+            assert [*session.run(mean), session.run(step)] == [0, 0, 0]
+        for number in (1, 2):
+            session.run(y)
+            np.testing.assert_allclose(session.run(mean), x.mean((0, 1, 2)), rtol=1e-5)
+            assert session.run(step) == number
+        left = 0.9**2 + (1 - 0.9**2) * x.var((0, 1, 2), ddof=int(fused))
+        np.testing.assert_allclose(session.run(variance), left, rtol=1e-5)
+
+
+def test_variables_are_found_by_several_parts_of_their_names():
+    x = tf.ones([1, 2])
+    layers.fully_connected(x, 2, scope="a/first")
+    layers.fully_connected(x, 2, scope="second")
+    assert names(framework.get_variables_by_name("first/weights")) == ["a/first/weights"]
+    assert names(framework.get_variables_by_name("weights")) == ["a/first/weights", "second/weights"]
+    assert framework.get_variables_by_name("irst/weights") == []

@@ -220,12 +220,11 @@ def batch_norm(
 ) -> Any:
     """Inputs with mean 0 and variance 1 over the batch, then shifted by `beta` and scaled by `gamma`.
 
-    With `updates_collections=None` the moving averages are updated by computing the outputs.
+    With `updates_collections=None` the moving averages are updated by computing the outputs. With
+    `zero_debias_moving_mean`, that of the mean is divided by how much it has seen.
     """
-    if batch_weights is not None or zero_debias_moving_mean:
-        raise misuse(
-            NotImplementedError, "batch_norm: batch_weights and zero_debias_moving_mean are not supported"
-        )
+    if batch_weights is not None:
+        raise misuse(NotImplementedError, "batch_norm: batch_weights is not supported")
     first = channel_order(data_format) == "channels_first"
     inputs = sg.convert_to_tensor(inputs)
     initial = {"beta": Zeros, "gamma": Ones, "moving_mean": Zeros, "moving_variance": Ones}
@@ -257,6 +256,7 @@ def batch_norm(
             _scope=opened,
             _reuse=reuse,
         )
+        layer._zero_debias_mean = zero_debias_moving_mean
         is_training = decided(is_training)
         outputs = layer(_one_pixel(inputs, first) if as_pictures else inputs, training=is_training)
         outputs = sg.reshape(outputs, sg.shape(inputs)) if as_pictures else outputs
