@@ -185,7 +185,8 @@ def _mean_first() -> list[Rule]:
              ops.subtract(x, mean) * scale + y, inexact=IMPROVES),
         rule("subtract flat mean first", x * scale + ops.subtract(y, flat * scale),
              ops.subtract(x, flat) * scale + y, inexact=IMPROVES),
-        rule("subtract mean first, without offset", x * scale + mean * scale, (x + mean) * scale, inexact=IMPROVES),
+        rule("subtract mean first, without offset", x * scale + mean * scale,
+             (x + mean) * scale, inexact=IMPROVES),
         rule("subtract flat mean first, without offset", x * scale + -flat * scale,
              ops.subtract(x, flat) * scale, inexact=IMPROVES),
     ]

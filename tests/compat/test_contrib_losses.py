@@ -103,7 +103,7 @@ def test_hinge_loss_of_labels_of_another_shape():
     ("precision", "strict", "recall"), [(0.9, False, 1), (0.9, True, 0), (0.2, True, 2 / 3)]
 )
 def test_recall_at_the_least_precision_that_is_enough(precision, strict, recall):
-    """The values of TensorFlow's own test: precisions are 0.3, 2 / 9 and 1 / 8 at the thresholds below 0.4."""
+    """As TensorFlow's own test has it: precisions are 0.3, 2 / 9 and 1 / 8 at the first thresholds."""
     scores = np.float32([0.2, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9, 0.9, 0.1])
     labels = np.array([1, 1, 0, 0, 0, 0, 0, 0, 0, 1])
     options = {"num_thresholds": 11, "strict_mode": strict}
