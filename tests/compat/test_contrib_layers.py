@@ -299,3 +299,14 @@ def test_variables_are_found_by_several_parts_of_their_names():
     assert names(framework.get_variables_by_name("first/weights")) == ["a/first/weights"]
     assert names(framework.get_variables_by_name("weights")) == ["a/first/weights", "second/weights"]
     assert framework.get_variables_by_name("irst/weights") == []
+
+
+def test_what_layers_refuse_as_tensorflow_does():
+    with pytest.raises(TypeError, match="non-floating point type"):
+        layers.xavier_initializer(dtype=tf.int32)
+    with pytest.raises(TypeError, match="non-floating point type"):
+        layers.variance_scaling_initializer(dtype=tf.int32)
+    with pytest.raises(ValueError, match="input rank must be known"):
+        layers.unit_norm(tf.placeholder(tf.float32), dim=1)
+    assert layers.sum_regularizer([]) is None
+    assert layers.sum_regularizer([None]) is None

@@ -67,10 +67,19 @@ _OF_RENORM = {"moving_stddev", "renorm_mean", "renorm_stddev"}
 
 
 def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = sg.float32) -> Initializer:
-    """Random numbers of variance 2 / (inputs + outputs), as `glorot_uniform_initializer` if `uniform`."""
+    """Random numbers of variance 2 / (inputs + outputs), as `glorot_uniform_initializer` if `uniform`.
+
+    TypeError for a dtype that is not floating.
+    """
+    _require_floating("xavier_initializer", dtype)
     if uniform:
         return GlorotUniform(seed=seed, dtype=dtype)
     return variance_scaling_initializer(1.0, "FAN_AVG", False, seed, dtype)
+
+
+def _require_floating(label: str, dtype: Any) -> None:
+    if not sg.as_dtype(dtype).is_floating:
+        raise misuse(TypeError, f"{label}: Cannot create initializer for non-floating point type {dtype}.")
 
 
 def variance_scaling_initializer(
@@ -80,7 +89,11 @@ def variance_scaling_initializer(
     seed: int | None = None,
     dtype: Any = sg.float32,
 ) -> Initializer:
-    """Random numbers of variance `factor` / n; n is the inputs, the outputs or their mean, by `mode`."""
+    """Random numbers of variance `factor` / n; n is the inputs, the outputs or their mean, by `mode`.
+
+    TypeError for a dtype that is not floating.
+    """
+    _require_floating("variance_scaling_initializer", dtype)
     distribution = "uniform" if uniform else "truncated_normal"
     factor = factor if uniform else factor * _OF_TRUNCATED
     return VarianceScaling(factor, mode.lower(), distribution, seed=seed, dtype=dtype)
@@ -399,7 +412,10 @@ def softmax(logits: Any, scope: Any = None) -> Any:
 
 @add_arg_scope
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -> Any:
-    """`inputs` divided by their Euclidean length along an axis."""
+    """`inputs` divided by their Euclidean length along an axis. ValueError for inputs of unknown rank."""
+    inputs = sg.convert_to_tensor(inputs)
+    if inputs.shape.ndims is None:
+        raise misuse(ValueError, "unit_norm: the input rank must be known")
     with sg.variable_scope(scope, "UnitNorm", [inputs]):
         return inputs / sg.sqrt(epsilon + sg.reduce_sum(sg.square(inputs), dim, keepdims=True))
 
