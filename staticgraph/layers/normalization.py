@@ -188,9 +188,9 @@ class BatchNormalization(Layer):
 
     def _fused_operation(self, inputs: Tensor) -> Any:
         """The fused operation on `inputs`, with ones and zeros for weights that the layer does not have."""
-        size = self.moving_mean.shape.as_list()
-        gamma = self.gamma if self.gamma is not None else constant(1.0, inputs.dtype, size)
-        beta = self.beta if self.beta is not None else constant(0.0, inputs.dtype, size)
+        size, dtype = self.moving_mean.shape.as_list(), self.moving_mean.dtype
+        gamma = self.gamma if self.gamma is not None else constant(1.0, dtype, size)
+        beta = self.beta if self.beta is not None else constant(0.0, dtype, size)
         order = "NHWC" if self._axes == [3] else "NCHW"
         return partial(nn.fused_batch_norm, inputs, gamma, beta, epsilon=self.epsilon, data_format=order)
 

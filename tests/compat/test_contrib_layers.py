@@ -310,3 +310,14 @@ def test_what_layers_refuse_as_tensorflow_does():
         layers.unit_norm(tf.placeholder(tf.float32), dim=1)
     assert layers.sum_regularizer([]) is None
     assert layers.sum_regularizer([None]) is None
+
+
+@pytest.mark.parametrize("options", [{}, {"center": False}, {"center": False, "scale": True}], ids=str)
+def test_batch_norm_of_16_bits_without_all_weights(options):
+    """The weights that are not there are float32, as those that are."""
+    x = np.random.default_rng(0).normal(3, 2, (2, 3, 3, 2)).astype(np.float16)
+    y = layers.batch_norm(tf.constant(x), fused=True, **options)
+    assert y.dtype == tf.float16
+    wide = x.astype(np.float32)
+    expected = (wide - wide.mean((0, 1, 2))) / np.sqrt(wide.var((0, 1, 2)) + 1e-3)
+    np.testing.assert_allclose(value(y), expected, atol=5e-3)
