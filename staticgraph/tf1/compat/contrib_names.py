@@ -186,7 +186,7 @@ AREAS: dict[str, Area] = contrib_modules.AREAS | {
     "contrib.sparsemax": Area((".contrib.sparsemax",)),
     "contrib.rnn": Area((
         recurrent_cells, recurrent_wrappers, fused_cells, independent_cells, gated_in_time,
-        convolutional_cells, ".rnn.group_lstm", ".rnn.normalized_cells", ".rnn.named_parts_cells",
+        convolutional_cells, ".rnn.group_lstm", ".rnn.normalized_cells",
     ), areas=("nn.rnn_cell",), names={
         "static_rnn": "nn.static_rnn",
         "static_bidirectional_rnn": "nn.static_bidirectional_rnn",

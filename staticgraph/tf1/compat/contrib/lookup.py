@@ -95,7 +95,7 @@ class IdTableWithHashBuckets(StaticVocabularyTable):
     >>> table = IdTableWithHashBuckets(None, 4)
     >>> with sg.Session() as sess:
     ...     sess.run(table.lookup(sg.constant(["lake", "palmer"]))).tolist()
-    [3, 2]
+    [0, 1]
     """
 
     def __init__(
