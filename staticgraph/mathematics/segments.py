@@ -160,7 +160,7 @@ def bincount(
     with name_scope(None, "bincount", [arr, weights]), counted_as(get_default_graph(), counts):
         arr = convert_to_tensor(arr, dtype=int32, name="arr")
         some = ops.cast(ops.greater(reduce_prod(ops.shape_of(arr, out_type=int32)), 0), dtype=int64)
-        # In int64, as one more than the greatest int32 is none. Of negative numbers the op tells which they are.
+        # In int64: one more than the greatest int32 is none. Of negative numbers the op tells which they are.
         size = ops.maximum(some * (ops.cast(reduce_max(arr), dtype=int64) + 1), 0)
         if minlength is not None:
             size = ops.maximum(_length(minlength, "minlength"), size)

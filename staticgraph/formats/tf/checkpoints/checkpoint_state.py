@@ -21,6 +21,7 @@ from staticgraph.formats.tf.messages import text_format
 from staticgraph.formats.tf.messages.checkpoint import CheckpointState
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.checkpoint import checkpoint_file
+from staticgraph.runtime.files.plain_file import read_plain
 
 _log = logging.getLogger("staticgraph")
 
@@ -46,7 +47,7 @@ def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None
     if not path.is_file():
         return None
     try:
-        state: CheckpointState = text_format.Merge(path.read_bytes(), CheckpointState())
+        state: CheckpointState = text_format.Merge(read_plain(path, "checkpoint"), CheckpointState())
     except (OSError, ValueError) as error:
         _log.warning("%s is ignored: %s", path, error)
         return None
