@@ -1,4 +1,4 @@
-"""What has the name of a file may be anything that a file system holds.
+"""Pipes, devices, folders and links in place of files, and names that the system refuses.
 
 No reader waits for a pipe or reads a device without an end. What the system refuses is an error of the class
 that TensorFlow 1.15.5 raises, which `RAISED` tells. TensorFlow takes a zero byte for the end of a name: here

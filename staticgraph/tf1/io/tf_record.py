@@ -11,12 +11,12 @@ import stat
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from staticgraph.compiler.graph.checks.arguments import path_of
-from staticgraph.compiler.graph.checks.system_errors import system_errors
 from staticgraph.compiler.graph.errors import DataLossError, misuse
 from staticgraph.formats.tf.tensor_bundle.crc32c import crc_of_parts, masked_crc32c
 from staticgraph.runtime.disk.atomic import writing
@@ -270,7 +270,7 @@ class _Stream:
         return bytes(self._unpack.decompress(raw, _CHUNK))
 
     def _read(self) -> bytes:
-        with system_errors(self._path):
+        with _system_errors(self._path):
             return self._file.read(_CHUNK)
 
     def _damaged(self, start: int, why: str) -> DataLossError:
@@ -298,6 +298,12 @@ def _window_bits(kind: str) -> int:
     return zlib.MAX_WBITS + 16 if kind == "GZIP" else zlib.MAX_WBITS
 
 
+def _system_errors(path: Any) -> AbstractContextManager[None]:
+    from staticgraph.compiler.graph.checks.system_errors import system_errors  # few programs read records
+
+    return system_errors(path)
+
+
 def _opened(path: Any, mode: str) -> BinaryIO:
-    with system_errors(path):
+    with _system_errors(path):
         return open(path_of(path, "path"), mode)  # type: ignore[return-value]

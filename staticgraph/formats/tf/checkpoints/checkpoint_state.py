@@ -21,7 +21,6 @@ from staticgraph.formats.tf.messages import text_format
 from staticgraph.formats.tf.messages.checkpoint import CheckpointState
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.checkpoint import checkpoint_file
-from staticgraph.runtime.files.plain_file import read_plain
 
 _log = logging.getLogger("staticgraph")
 
@@ -43,6 +42,8 @@ def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None
     >>> sg.train.get_checkpoint_state("/no/such/folder") is None
     True
     """
+    from staticgraph.runtime.files.plain_file import read_plain  # only for reading
+
     path = Path(path_of(checkpoint_dir, "checkpoint_dir"), latest_filename or "checkpoint")
     if not path.is_file():
         return None
