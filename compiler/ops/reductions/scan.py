@@ -181,7 +181,7 @@ def _numpy_recurrence(x: np.ndarray, factors: np.ndarray, axis: int = 0, reverse
     factors = np.moveaxis(factors, axis, 0)
     order = range(len(out))[:: -1 if reverse else 1]
     for before, here in pairwise(order):
-        out[here] += factors[here] * out[before]
+        out[here] = np.where(factors[here] == 0, out[here], out[here] + factors[here] * out[before])
     return np.moveaxis(out, 0, axis)
 
 
@@ -210,6 +210,7 @@ def linear_recurrence(
 ) -> tuple[Stmt, ...]:
     """y with y_i = x_i + factors_i * y_(i-1) along `axis`; the first factor does not count.
 
+    A factor of 0 begins anew: what came before has no effect, even if it is NaN or infinite.
     `reverse`: from the last element backwards.
     """
     (out,), axis = outs, normalize_axis(axis, x.rank)
@@ -221,7 +222,9 @@ def linear_recurrence(
     start, begun = first_of(n)
     first, before, here = position(start), position(step + 0), position(step + 1)
     inner = at[axis + 1 :]
-    grow = Store(out.buffer, here, x[here] + factors[here] * out[before])
+    factor = factors[here]
+    total = scalar.select(scalar.eq(factor, Const(0, x.dtype)), x[here], x[here] + factor * out[before])
+    grow = Store(out.buffer, here, total)
     heads = nested(inner, (Store(out.buffer, first, x[first]),))
     body = *nested(begun, heads), Loop(step, nested(inner, (grow,)))
     return nested(at[:axis], body)
