@@ -29,6 +29,19 @@ ROWS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_derivatives_beside_an_element_that_no_result_has(reverse: bool):
+    values = np.random.default_rng(6).uniform(0.5, 1.5, (4, 3))
+    x = sg.placeholder(sg.float64, [4, 3])
+    gradient = sg.gradients(sg.cumprod(x, exclusive=True, reverse=reverse), x)[0]
+    unused, used = (0, slice(1, None)) if reverse else (3, slice(0, 3))
+    with sg.Session() as session:
+        wanted = session.run(gradient, {x: values})
+        for wrong in (np.nan, np.inf, 1e200):
+            values[unused] = wrong
+            np.testing.assert_allclose(session.run(gradient, {x: values})[used], wanted[used], 1e-12)
+
+
 @pytest.mark.takes_long
 @pytest.mark.parametrize("groups", ["IDS", "MIXED", "rows"])
 def test_derivatives_of_other_groups(groups: str):

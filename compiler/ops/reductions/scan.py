@@ -158,11 +158,15 @@ def _next(x: Any, axis: int, reverse: bool) -> Any:
 def _cumprod_grad(
     g: Any, y: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False
 ) -> tuple[Any]:
-    """The product before each element times r, with r_i = g_i + x_(i+1) r_(i+1). It divides by nothing."""
-    before = y if exclusive else cumprod(x, axis=axis, exclusive=True, reverse=reverse)
-    own = _next(g, axis, reverse) if exclusive else g
-    after = linear_recurrence(own, _next(x, axis, reverse), axis=axis, reverse=not reverse)
-    return (before * after,)
+    """The product before each element times r, with r_i = g_i + x_(i+1) r_(i+1). It divides by nothing.
+
+    If `exclusive`, r_i is s_(i+1), with s_i = g_i + x_i s_(i+1): no result has the last element.
+    """
+    if exclusive:
+        from_here = linear_recurrence(g, x, axis=axis, reverse=not reverse)
+        return (y * _next(from_here, axis, reverse),)
+    before = cumprod(x, axis=axis, exclusive=True, reverse=reverse)
+    return (before * linear_recurrence(g, _next(x, axis, reverse), axis=axis, reverse=not reverse),)
 
 
 @routine(
