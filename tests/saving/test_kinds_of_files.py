@@ -5,6 +5,7 @@ that TensorFlow 1.15.5 raises, which `RAISED` tells. TensorFlow takes a zero byt
 it is refused.
 """
 
+import errno
 import os
 import socket
 from collections.abc import Callable
@@ -142,3 +143,20 @@ def test_files_and_folders_by_tensorflows_errors(tmp_path: Path):
             tf.gfile.ListDirectory(path)
     for number, kind in ((7, tf.errors.PermissionDeniedError), (6, tf.errors.AlreadyExistsError)):
         assert tf.errors.exception_type_from_error_code(number) is kind
+
+
+@pytest.mark.parametrize("mode", ["r", "w"])
+def test_a_file_of_others_is_an_error_of_permission(mode: str, monkeypatch: pytest.MonkeyPatch):
+    """Of TensorFlow's class, which is Python's too. The user of a test may be the one who may read all."""
+
+    def refuse(path: str, *_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    file = tf.gfile.GFile("theirs", mode)
+    with monkeypatch.context() as refused:
+        refused.setattr("builtins.open", refuse)
+        with pytest.raises(tf.errors.PermissionDeniedError) as caught:
+            file.read() if mode == "r" else file.write("text")
+    assert isinstance(caught.value, PermissionError)
+    assert str(caught.value).startswith("theirs; Permission denied")
+    assert str(caught.value).count("test_kinds_of_files.py") == 1
