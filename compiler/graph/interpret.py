@@ -9,10 +9,13 @@ import numpy as np
 
 from staticgraph.compiler.graph.builder import plain
 from staticgraph.compiler.graph.errors import (
+    TOLD,
     InvalidArgumentError,
     OpError,
     ResourceExhaustedError,
     RuleError,
+    headline,
+    hint,
     layout,
 )
 from staticgraph.compiler.graph.function import Function, Value, as_outputs
@@ -120,13 +123,20 @@ def failure(error: Exception, what: str, where: Provenance | None, op: Operation
     made: OpError
     match error:
         case OpError() if error.op is None:
-            made = type(error)(layout(f"{what}: {error.message}", where, (), error.hint), op)
+            text = headline(error) if TOLD in vars(error) else error.message  # without a line of its own
+            made = type(error)(layout(f"{what}: {text}", where, (), error.hint or hint(error)), op)
             made.__cause__ = error.__cause__
         case RuleError():
             made = InvalidArgumentError(layout(f"{what}: {error.what}", where, (), error.hint), op)
             made.__cause__ = None
         case MemoryError() if not isinstance(error, OpError):
             made = ResourceExhaustedError(layout(f"{what}: {error or 'there is no more memory'}", where), op)
+            made.__cause__ = None
+        case OSError() if not isinstance(error, OpError):
+            from staticgraph.compiler.graph.checks.system_errors import system_error  # few programs need it
+
+            meant = system_error(error)
+            made = type(meant)(layout(f"{what}: {meant.message}", where, (), meant.hint), op)
             made.__cause__ = None
         case ArithmeticError() | LookupError() | TypeError() | ValueError() if not isinstance(error, OpError):
             made = InvalidArgumentError(layout(f"{what}: {error}", where), op)

@@ -309,11 +309,19 @@ def _roll_type(input: TensorType, shift: Any, axis: Any) -> TensorType:
     return input
 
 
+def _roll_grad(g: Any, y: Any, input: Any, shift: Any, axis: Any) -> tuple[Any]:
+    shifts = np.reshape(shift, -1).tolist()
+    back = [-s for s in shifts]
+    if any(isinstance(s, Size) or s == np.iinfo(np.int64).min for s in shifts):
+        # The least int64 has no opposite. One less than the opposite of any number is an int64.
+        g, back = ops.roll(g, shift=np.ones_like(shift, np.int64), axis=axis), [-1 - s for s in shifts]
+    return (ops.roll(g, shift=np.reshape(back, np.shape(shift)), axis=axis),)
+
+
 @movement(
     tf="Roll", type=_roll_type, numpy=lambda input, shift, axis: np.roll(input, shift, axis),
     operands=("shift", "axis"), partial=("shift", "axis"), dtypes=ANY, strings=True,
-    grad=lambda g, y, input, shift, axis: (ops.roll(g, shift=np.negative(shift), axis=axis),),
-    grad_takes=("shift", "axis"),
+    grad=_roll_grad, grad_takes=("shift", "axis"),
     samples=[Sample(real(5), shift=2, axis=0), Sample(real(3, 4), shift=(1, -2), axis=(0, 1)),
              Sample(real(3, 4), shift=(3, 3), axis=(1, 1)), Sample(real(0, 2), shift=1, axis=0)],
 )

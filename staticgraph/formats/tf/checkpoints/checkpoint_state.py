@@ -42,11 +42,13 @@ def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None
     >>> sg.train.get_checkpoint_state("/no/such/folder") is None
     True
     """
+    from staticgraph.runtime.files.plain_file import read_plain  # only for reading
+
     path = Path(path_of(checkpoint_dir, "checkpoint_dir"), latest_filename or "checkpoint")
     if not path.is_file():
         return None
     try:
-        state: CheckpointState = text_format.Merge(path.read_bytes(), CheckpointState())
+        state: CheckpointState = text_format.Merge(read_plain(path, "checkpoint"), CheckpointState())
     except (OSError, ValueError) as error:
         _log.warning("%s is ignored: %s", path, error)
         return None
