@@ -19,7 +19,17 @@ from typing import Any, TypeVar
 
 from staticgraph.compiler.graph.open_sizes import linear, of_data, replaced, symbols, to_data
 from staticgraph.compiler.graph.size_contexts import Undecided, answering, current_answer
-from staticgraph.compiler.graph.sizes import MOST, AnySize, Quotient, Size, bounds, evaluate, quotient, symbol
+from staticgraph.compiler.graph.sizes import (
+    MOST,
+    AnySize,
+    Quotient,
+    Size,
+    bounds,
+    content,
+    evaluate,
+    quotient,
+    symbol,
+)
 from staticgraph.compiler.support.dataclass import dataclass
 
 Made = TypeVar("Made")
@@ -238,6 +248,7 @@ def as_one(undecided: Undecided, values: Mapping[str, int]) -> dict[str, AnySize
     apart = undecided.equal[0] - undecided.equal[1] if undecided.equal is not None else 0
     if not isinstance(apart, Size) or evaluate(apart, values) != 0:
         return {}
+    apart = apart // content(apart)
     ways = (_equal_in_pairs, _multiple, lambda apart, _: _other_side(apart), _pairs_and_a_number)
     return next(filter(None, (way(apart, values) for way in ways)), {})
 

@@ -55,6 +55,19 @@ def reshape_of_an_empty_axis() -> Case:
     return sg.reshape(x, [count, -1, 3]), lambda n: {x: rows(n, 6), count: n}
 
 
+def reshapes_by_a_fed_size() -> Case:
+    x, count = sg.placeholder(sg.float32, [None, 3]), sg.placeholder(sg.int32, [])
+    return (sg.reshape(x, [count, -1, 3]), sg.reshape(x, [-1, count, 3])), lambda n: {
+        x: rows(2 * max(n, 1), 3), count: max(n, 1),
+    }  # fmt: skip
+
+
+def whole_chunks() -> Case:
+    x, count = sg.placeholder(sg.float32, [None]), sg.placeholder(sg.int32, [])
+    whole = sg.shape(x)[0] // count * count
+    return sg.reshape(x[:whole], [-1, count]), lambda n: {x: rows(3 * n + 1), count: n + 1}
+
+
 def beams() -> Case:
     """Each sequence has three rows, which become one."""
     x = sg.placeholder(sg.float32, [None, None])
@@ -110,6 +123,8 @@ CASES = {
     range_of_a_size_in_floats: 2,
     reshape_into_fed_rows: 2,
     reshape_of_an_empty_axis: 2,
+    reshapes_by_a_fed_size: 2,
+    whole_chunks: 3,
     beams: 1,
     next_row: 1,
     without_both_ends: 1,

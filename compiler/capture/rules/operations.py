@@ -14,6 +14,7 @@ from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk, no
 from staticgraph.compiler.graph.builder import plain
 from staticgraph.compiler.graph.function import Node, Value, toposort
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning, ops
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
@@ -80,7 +81,12 @@ def _answer(value: Value) -> np.ndarray | None:
             from staticgraph.compiler.graph.size_algebra.integer_ops import of_sizes  # few graphs need it
 
             (result,) = node.outputs
-            made = of_sizes(node.op, known, node.attrs, result.dtype)
+            try:
+                made = of_sizes(node.op, known, node.attrs, result.dtype)
+            except Undecided as undecided:
+                if undecided.comparison is not None:
+                    raise
+                continue  # a quotient that is no polynomial: an earlier stage computes it
             if made is not None:
                 found[result] = np.asarray(made, bool if result.dtype.is_bool else object)
     return found.get(value)
