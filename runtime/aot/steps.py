@@ -15,7 +15,7 @@ from itertools import count
 from staticgraph.compiler.capture.all_sizes import AllSizes, OpenMade, for_all_sizes
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.capture.segments import stages
+from staticgraph.compiler.capture.segments import is_padded, stages
 from staticgraph.compiler.capture.step import (
     CaptureRequest,
     NeedsFeeds,
@@ -116,8 +116,11 @@ def _compiled(
     fetches = Fetches(graph, [*function.outputs.values(), *targets])
     labels, feeds = tuple(taken.values()), tuple(taken)
     around = stages(fetches.tensors, fetches.targets, frozenset(taken))
+    hosts = (*around.leading, *around.trailing)
+    if in_python := [op for op in hosts if not is_padded(op)]:  # before anything is compiled
+        raise _refuse(name, in_python, "is done in Python")
     try:
-        if hosts := (*around.leading, *around.trailing):
+        if hosts:
             raise _refuse(name, hosts, "is done in Python")
         make = partial(_program, name, fetches, feeds, variables, target)
         match for_all_sizes(start, feeds, make, _MOST_PROGRAMS):
