@@ -59,7 +59,7 @@ def performer(op: Operation) -> Callable[[Sequence[Any]], tuple[np.ndarray, ...]
     """Return `perform` as a function of the values of `op.all_inputs`, for an operation that runs often."""
     reference = op.definition.reference
     assert reference is not None, op
-    attrs, count = _attributes(op), len(op.tensors)
+    attrs, count = attributes_of(op), len(op.tensors)
     operands = {name: at for at, name in enumerate(op.operands, count) if name in _parameters(op)}
 
     def made(values: Sequence[Any]) -> tuple[np.ndarray, ...]:
@@ -90,7 +90,7 @@ def _require_memory(op: Operation, inputs: Sequence[Any], attrs: Mapping[str, An
 
 def outputs_of(op: Operation, make: Callable[[dict[str, Any]], Any]) -> tuple[np.ndarray, ...]:
     """The outputs of an operation that `make` gives for its attributes, with the errors of `perform`."""
-    attrs = _attributes(op)
+    attrs = attributes_of(op)
     return _outputs(op, lambda: make(attrs))
 
 
@@ -98,7 +98,7 @@ def _parameters(op: Operation) -> list[str]:
     return [p.name for p in op.definition.params]
 
 
-def _attributes(op: Operation) -> dict[str, Any]:
+def attributes_of(op: Operation) -> dict[str, Any]:
     """The attributes that are parameters, without operands that are tensors."""
     return {name: op.attrs[name] for name in _parameters(op) if name in op.attrs and name not in op.operands}
 

@@ -271,3 +271,20 @@ def test_a_loaded_file_compiles_to_the_same_object(tmp_path: Path):
     saved(tmp_path / "line.sg", line())
     first, second = (built(load(tmp_path / "line.sg"), "line") for _ in range(2))
     assert (first.object, first.header) == (second.object, second.header)
+
+
+def test_names_of_programs_are_those_of_no_function(tmp_path: Path):
+    """A function has programs, which have numbers, and so have the names of functions."""
+    x = sg.placeholder(sg.float32, [None, 3], name="x")
+    y = sg.placeholder(sg.float32, [None, 3], name="y")
+    functions = {
+        "f": sg.Signature({"z": x + y}),
+        "f_0": sg.Signature({"z": x - y}),
+        "f_1": sg.Signature({"z": x}),
+    }
+    net = saved(tmp_path / "net.sg", functions)
+    native = Native(built(net), tmp_path)
+    assert native.init() == 0
+    ones = np.ones((2, 3), np.float32)
+    follow(net, native, "f", ones, ones)
+    follow(net, native, "f_0", ones, ones)
