@@ -42,6 +42,7 @@ from staticgraph.compiler.support.dataclass import dataclass, replace
 Lower = Callable[[Function, int, Mapping[int, int]], Program]
 Keep = Callable[[Constants], Ref]
 _ADDRESS = 8  # bytes
+_BOTH = 0, 1  # the numbers of two branches
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,16 @@ def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, ControlPlan]:
 
 def _branch_plan(node: Node, lower: Lower) -> ControlPlan:
     programs = tuple(lower(each, len(each.results), {}) for each in node.attrs["branches"])
-    return ControlPlan(programs, _longest(map(_memory, programs)))  # only one of them runs
+    return ControlPlan(programs, _longest_of(node.inputs[0].node, list(map(_memory, programs))))
+
+
+def _longest_of(chosen: Node, sizes: Sequence[AnySize]) -> AnySize:
+    """Return a size for the branch that runs; if open sizes choose one of two, for no more than that one."""
+    if chosen.op.name == "extents" and len(sizes) == len(_BOTH) and is_open(sizes):
+        (second,) = chosen.attrs["sizes"]
+        if bounds(second) == _BOTH:
+            return sizes[0] * (1 - second) + sizes[1] * second
+    return _longest(sizes)
 
 
 def _loop_plan(node: Node, lower: Lower) -> ControlPlan:
