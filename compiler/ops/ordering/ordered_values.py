@@ -109,11 +109,13 @@ class _Rows:
 
     def in_order(self) -> Described:
         """The statements of the sort that fits the sizes."""
-        if isinstance(self.length, Size):
-            return self.of_open_length()
+        if self.are_many is None:
+            return self.by_either()
         if self.are_many:
             return self.by_network(Fresh())
-        return self.by_buckets() if self.are_long else self.by_digits()
+        if isinstance(self.length, Size) or not self.are_long:
+            return self.by_digits()
+        return self.by_buckets()
 
     @property
     def unsigned(self) -> DType:
@@ -131,12 +133,18 @@ class _Rows:
         return _LONGEST_OF_ALL // self.input.dtype.size
 
     @property
-    def are_many(self) -> bool:
-        """True if there are so many rows that each vector lane can take one, and they are not long."""
+    def are_many(self) -> bool | None:
+        """True if there are so many rows that each vector lane can take one, and they are not long; None if
+        that is not known.
+        """
         rows, size = math.prod(self.input.shape[:-1]), self.length * self.input.dtype.size
-        if isinstance(rows, Size):
-            return size <= _LONGEST_OPEN
-        return rows >= _FEW_ROWS and size <= 2 * _LONGEST
+        if not isinstance(rows, Size) and rows < _FEW_ROWS:
+            return False
+        if isinstance(size, Size):
+            return None
+        if size > 2 * _LONGEST:
+            return False
+        return True if not isinstance(rows, Size) or size <= _LONGEST_OPEN else None
 
     @property
     def are_long(self) -> bool:
@@ -202,24 +210,22 @@ class _Rows:
         body = (*network.filled(lane, make), *network.sorted(), *out, *mend)
         return Described((Loop(group, body, LoopKind.PARALLEL),), scratch=network.scratch)
 
-    def of_open_length(self) -> Described:
-        """The statements of a network, and of radix sorts for few rows or long ones."""
+    def by_either(self) -> Described:
+        """The statements of a network, and of radix sorts for few rows or long ones, if a run tells which."""
         batch, bits = self.input.shape[:-1], 8 * self.unsigned.size
-        rows, length = number(math.prod(batch), int64), number(self.length, int64)
-        in_network = (rows >= _FEW_ROWS) & (length <= self.longest_open)
-        others = (rows < _FEW_ROWS) | (length > self.longest_open)
+        rows, length = (number(n, int64) for n in (math.prod(batch), self.length))
+        most = self.longest_open if isinstance(self.length, Size) else self.length
+        in_network = (rows >= _FEW_ROWS) & (length <= most)
+        others = (rows < _FEW_ROWS) | (length > most)
 
         def sort(row: Row) -> RadixSort:
             key, put = partial(self.key, row), self.put_all(row)
             return RadixSort((), self.length, self.unsigned, bits, key, put, columns=False)
 
         def one(row: Row) -> Body:
-            body = (*sort(row).one_by_one(), *self.restored(row))
-            return (If(others, body),) if batch else body
+            return (If(others, (*sort(row).one_by_one(), *self.restored(row))),)
 
         digits, scratch = in_parts(batch, one), sort(()).scratch((), sort(()).passes, shared=False)
-        if not batch:
-            return Described(digits, scratch=scratch)
         network = self.by_network(Fresh())
         (groups,) = network.body
         assert isinstance(groups, Loop) and network.scratch is not None
