@@ -42,6 +42,7 @@ from staticgraph.compiler.support.dataclass import dataclass, replace
 Begin = Callable[[Function, int, Mapping[int, int]], Callable[[], Program]]
 Keep = Callable[[Constants], Ref]
 _ADDRESS = 8  # bytes
+_BOTH = 0, 1  # the numbers of two branches
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,9 @@ def _is_loop(node: Node) -> bool:
 
 def _key(node: Node) -> Hashable:
     """Return a value that is the same for nodes with the same programs."""
-    return (*_body(node), _open_bound(node)) if _is_loop(node) else node.attrs["branches"]
+    if _is_loop(node):
+        return *_body(node), _open_bound(node)
+    return node.attrs["branches"], _open_choice(node)
 
 
 def _branch_plan(node: Node, begin: Begin) -> Callable[[], ControlPlan]:
@@ -89,9 +92,25 @@ def _branch_plan(node: Node, begin: Begin) -> Callable[[], ControlPlan]:
 
     def finish() -> ControlPlan:
         programs = tuple(program() for program in begun)
-        return ControlPlan(programs, _longest(map(_memory, programs)))  # only one of them runs
+        return ControlPlan(programs, _longest_of(_open_choice(node), list(map(_memory, programs))))
 
     return finish
+
+
+def _open_choice(node: Node) -> Size | None:
+    """The number of the branch that runs, 0 or 1, if that is an open size."""
+    chosen = node.inputs[0].node
+    if chosen.op.name != "extents" or len(node.attrs["branches"]) != len(_BOTH):
+        return None
+    (second,) = chosen.attrs["sizes"]
+    return second if isinstance(second, Size) and bounds(second) == _BOTH else None
+
+
+def _longest_of(second: Size | None, sizes: Sequence[AnySize]) -> AnySize:
+    """Return a size for the branch that runs: for no more than that one, if open sizes choose it."""
+    if second is None or not is_open(sizes):
+        return _longest(sizes)
+    return sizes[0] * (1 - second) + sizes[1] * second
 
 
 def _loop_plan(node: Node, begin: Begin) -> Callable[[], ControlPlan]:
