@@ -1,9 +1,10 @@
 """Order: top_k and what is made of it, and the positions of extreme elements.
 
 `top_k` finds the last one of the best (`cutoffs.py`) and sorts those that are better by the digits of
-their keys (`digits.py`). If most are wanted, all are sorted (`whole_rows.py`). If one is wanted, it is the
-first with the best key. If sizes are open and not all are wanted, a heap keeps the best, with the worst of
-them as its root. NaN counts as the lowest value, and of equal elements the first is better.
+their keys (`digits.py`). If most are wanted, all are sorted (`whole_rows.py`). If few are wanted, each is
+looked for by itself (`partial_selection_sort.py`). If sizes are open and not all are wanted, a heap keeps the
+best, with the worst of them as its root. NaN counts as the lowest value, and of equal elements the first is
+better.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, is_open, same
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, number
+from staticgraph.compiler.kernel.expr import Expr, Index, Local, number
 from staticgraph.compiler.kernel.form import Selection
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.arrays.creation import positions
@@ -31,6 +32,7 @@ from staticgraph.compiler.ops.arrays.movement import INDEX, check_index
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.ordering.cutoffs import Cutoff
 from staticgraph.compiler.ops.ordering.digits import RadixSort
+from staticgraph.compiler.ops.ordering.partial_selection_sort import by_selection, first_of_best
 from staticgraph.compiler.ops.ordering.rank_keys import descending, lowest_if_nan
 from staticgraph.compiler.ops.ordering.whole_rows import COUNTED, WholeRows
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
@@ -38,6 +40,9 @@ from staticgraph.compiler.ops.statements.loops import counters, first_of, nested
 from staticgraph.compiler.ops.statements.strips import Fresh
 
 _FEW = 2  # elements for each one of the best at least, where a cut-off comes before the sort
+_RARE = 4  # elements for each one of the best at least, where each is looked for by itself
+_LOOKED_AT = 4096  # elements that this looks at, at most
+_LANES = 16  # elements that are worth vector lanes, and scratch memory for keys
 
 
 def top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorType, TensorType]:
@@ -103,7 +108,9 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
     elif is_open((n, k)):
         made = Described(nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL))
     elif same(k, 1):
-        made = _first_of_best(outs, input, row)
+        made = first_of_best(outs, input, row)
+    elif n >= _LANES and k * _RARE <= n and k * n <= _LOOKED_AT:
+        made = by_selection(outs, input, row, k)
     elif n <= COUNTED:
         made = whole.by_counting(row)
     elif k * _FEW <= n:
@@ -111,25 +118,6 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
     else:
         made = whole.by_digits(row)
     return Described(made.body, form, made.scratch)
-
-
-def _first_of_best(outs: tuple[Out, ...], input: View, row: tuple[Index, ...]) -> Described:
-    """The statements that find the lowest key, and then the first place that has it, both in vectors."""
-    (values, places), n = outs, input.shape[-1]
-    unsigned, column = UNSIGNED[input.dtype.size], Index("column", n)
-    best, place = Local("best", unsigned), Local("place", int32)
-    key = descending(input[(*row, column)])
-    here = scalar.select(scalar.eq(key, best), scalar.cast(column, int32), Const(n - 1, int32))
-    at = (*row, Const(0, int64))
-    body = (
-        Let(best, Const(unsigned.max, unsigned)),
-        Loop(column, (Update(best, scalar.minimum(best, key), "minimum"),)),
-        Let(place, Const(n - 1, int32)),
-        Loop(column, (Update(place, scalar.minimum(place, here), "minimum"),)),
-        Store(values.buffer, at, input[(*row, scalar.cast(place, int64))]),
-        Store(places.buffer, at, place),
-    )
-    return Described(nested(row, body, LoopKind.PARALLEL))
 
 
 def _by_cutoff(rows: WholeRows, row: tuple[Index, ...]) -> Described:
