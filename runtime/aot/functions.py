@@ -40,7 +40,7 @@ class CompiledFunction:
 
     @property
     def is_open(self) -> bool:
-        """If it takes sizes, and memory for them. All stages do."""
+        """True if it takes sizes, and memory for them. All stages do."""
         return self.is_stage or self.shapes.count > 0
 
     @property

@@ -115,7 +115,7 @@ class StagedEntryPoint:
 
     @property
     def checked(self) -> bool:
-        """If the function may refuse what it is given as out of range."""
+        """True if the function may refuse what it is given as out of range."""
         cuts = any(isinstance(step, Cut) and step.conditions for step in self.steps)
         return cuts or any(stage.entry.checked for stage in self.stages)
 
