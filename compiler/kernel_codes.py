@@ -1,27 +1,30 @@
 """Code of the kernels of a step, and which of them share it.
 
 Kernels that do the same, or nearly so, share code: it is generated, compiled and cached once. Results have
-the same bits as with code for each. There are five ways, in the order in which they are tried:
+the same bits as with code for each. There are six ways, in the order in which they are tried:
 
-    groups alike but for the values they read       one kernel                     lower/kernel_dedup.py
-    groups alike but for numbers, or rows read      one kernel with parameters     lower/kernel_dedup.py
-    kernels that are equal, in any step             one code, from a cache         `emit` below
-    loops alike but for sizes, three in a step      one kernel with open sizes     share_kernels.py
-    products alike but for numbers, 16 in a step    one text that takes numbers    codegen/gemm/share_text.py
+    groups alike but for the values they read       one kernel                 lower/kernel_dedup.py
+    groups alike but for numbers, or rows read      one kernel with parameters lower/kernel_dedup.py
+    kernels that are equal, in any step             one code, from a cache     `emit` below
+    loops alike but for sizes, three in a step      one kernel with open sizes share_kernels.py
+    texts alike but for numbers, three in a step    one text with parameters   codegen/llvm/merge_functions.py
+    products alike but for numbers, 16 in a step    one text with parameters   codegen/gemm/share_text.py
 
-The last two look at several kernels of a step at once. So a launch waits in `KernelCodes` until the last one
-with the same operations is in the program. The code of any other launch is written at once, and LLVM compiles
-it while more groups are lowered.
+The last three look at several kernels of a step at once. So a launch waits in `KernelCodes` until the last
+one with the same operations is in the program. The code of any other launch is written at once, and LLVM
+compiles it while more groups are lowered.
 
-There are two mechanisms because sizes decide different things. Most sizes of loops decide nothing, so they
-become symbols before the loops are scheduled (`size_rules.py` says which). The sizes of a product decide its
-tiles, so each product is designed for itself, and those whose designs have one form are written as one.
+Sizes decide different things. Most sizes of loops decide nothing, so they become symbols before the loops are
+scheduled (`size_rules.py` says which). The sizes of a product decide its tiles, so each product is designed
+for itself, and those whose designs have one form are written as one. Whatever else sizes decide, such as the
+order of sums, texts that came out alike are compiled as one.
 """
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -86,7 +89,6 @@ class KernelCodes(KernelTable):
         self._codes: dict[int, tuple[Launch, abi.KernelCode]] = {}  # by the id of the launch
         self._awaited = Counter[_Operations]()  # groups whose launches are not in the program, or wait
         self._waiting: dict[_Operations, list[Launch]] = {}
-        self._varies: dict[int, tuple[Loops, bool]] = {}  # by the id of the work
         self._total = self._number = self._seen = 0
         self._at_once = observation() is None
 
@@ -94,7 +96,9 @@ class KernelCodes(KernelTable):
         groups = list(groups)
         self._total += sum(not (is_host(group.root) or is_control(group.root)) for group in groups)
         if self._shares and len(groups) >= FEW:
-            self._awaited.update(_operations(group.nodes) for group in groups if group.is_loops)
+            self._awaited.update(
+                _operations(group.nodes) for group in groups if group.is_loops or group.in_pieces
+            )
         super().expect(groups)
 
     def launched(self, launch: Launch) -> Launch:
@@ -128,26 +132,26 @@ class KernelCodes(KernelTable):
     def _may_share(self, launch: Launch, operations: _Operations) -> bool:
         """Return True if a launch may have the code of others with the same operations."""
         work = launch.work
-        if not isinstance(work, Loops) or operations == _PRODUCTS:
+        if operations == _PRODUCTS:
             return isinstance(work, Loops)
-        if id(work) not in self._varies:
-            from staticgraph.compiler.generate import transposed_copy_of
-            from staticgraph.compiler.size_rules import may_vary  # for steps of many kernels
+        if isinstance(work, Kernel):
+            return True
+        from staticgraph.compiler.generate import transposed_copy_of  # for steps of many kernels
 
-            with answering(None):
-                varies = may_vary(work, self._target.vector_bytes) and transposed_copy_of(work) is None
-                self._varies[id(work)] = work, varies
-        return self._varies[id(work)][1]
+        with answering(None):
+            return transposed_copy_of(work) is None
 
     def _finish(self, operations: _Operations) -> None:
         """Generate the code of the launches that wait with the same operations."""
         launches = self._waiting.pop(operations)
-        works = [*{id(each.work): each.work for each in launches if isinstance(each.work, Loops)}.values()]
+        works = [*{id(each.work): each.work for each in launches}.values()]
+        loops = [work for work in works if isinstance(work, Loops)]
         with answering(None):  # code is kept for other runs
             if operations == _PRODUCTS:
-                codes = self._codes_of_products(works)
+                codes = self._codes_of_products(loops)
             else:
-                codes = self._codes_of_loops(works)
+                codes = self._codes_of_loops(loops)
+                codes |= self._codes_of_texts([work for work in works if id(work) not in codes])
         for launch in launches:
             self._codes[id(launch)] = launch, self._code(launch, codes.get(id(launch.work)))
 
@@ -157,6 +161,21 @@ class KernelCodes(KernelTable):
 
         emitted = partial(emit, target=self._target, kept=self._kept)
         return {id(work): code for work, code in shared(works, self._target, emitted)}
+
+    def _codes_of_texts(self, works: list[Loops | Kernel]) -> dict[int, abi.KernelCode]:
+        """Generate the code of kernels that is not in a cache, with one function for those that are alike."""
+        new = [work for work in works if not is_emitted(work, self._target, self._kept)]
+        if len(new) < 2 or self._target.tuned:
+            return {}
+        from staticgraph.compiler.codegen.llvm.merge_functions import merged  # for steps of many kernels
+
+        found: list[tuple[Loops | Kernel, abi.KernelCode]] = []
+        for work in new:
+            with suppress(Undecided):  # `_code` tells of it
+                found.append((work, _generated(work, self._target, None, None)))
+        codes = merged([code for _, code in found])
+        pairs = zip(found, codes, strict=True)
+        return {id(work): keep(work, self._target, self._kept, code) for (work, _), code in pairs}
 
     def _codes_of_products(self, works: list[Loops]) -> dict[int, abi.KernelCode]:
         """Generate the code of products that are not in a cache, by the ids of the kernels."""
@@ -217,7 +236,7 @@ def emit(
     return found
 
 
-def is_emitted(work: Loops, target: CpuTarget, kept: KernelCache | None) -> bool:
+def is_emitted(work: Loops | Kernel, target: CpuTarget, kept: KernelCache | None) -> bool:
     """Return True if the code of a kernel need not be generated."""
     key = (target, *structure_of(work))
     if is_shown(key):
@@ -225,7 +244,9 @@ def is_emitted(work: Loops, target: CpuTarget, kept: KernelCache | None) -> bool
     return key in _emitted or (kept is not None and kept.read(_name(work, target)) is not None)
 
 
-def keep(work: Loops, target: CpuTarget, kept: KernelCache | None, code: abi.KernelCode) -> abi.KernelCode:
+def keep(
+    work: Loops | Kernel, target: CpuTarget, kept: KernelCache | None, code: abi.KernelCode
+) -> abi.KernelCode:
     """Let `emit` find the code of a kernel. Return it."""
     _remember((target, *structure_of(work)), code)
     if kept is not None:

@@ -84,7 +84,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """On a right side: an attribute computed from what was bound."""
+    """Attribute of a right side, computed from what the left side bound."""
 
     function: Callable[..., Any]
     names: tuple[str, ...]

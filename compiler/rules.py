@@ -25,6 +25,7 @@ from staticgraph.compiler.rewrite import (
     IMPROVES,
     NONFINITE,
     ROUNDING,
+    Rule,
     RuleSet,
     attributes,
     compute,
@@ -33,7 +34,7 @@ from staticgraph.compiler.rewrite import (
     variables,
 )
 
-x, y, truth = variables("x y truth")
+x, y, z, scale, truth = variables("x y z scale truth")
 c, d = numbers("c d")
 (to,) = attributes("to")
 p, q = attributes("p q")
@@ -175,6 +176,23 @@ exponentials = RuleSet(
 )
 
 
+def _mean_first() -> list[Rule]:
+    """A normalization that scales before it shifts loses the digits that elements share with their mean."""
+    mean = ops.reduce_sum(z, axis=p, keepdims=True) * c
+    flat = ops.squeeze(mean, axis=q)
+    return [
+        rule("subtract mean first", x * scale + ops.subtract(y, mean * scale),
+             ops.subtract(x, mean) * scale + y, inexact=IMPROVES),
+        rule("subtract flat mean first", x * scale + ops.subtract(y, flat * scale),
+             ops.subtract(x, flat) * scale + y, inexact=IMPROVES),
+        rule("subtract mean first, without offset", x * scale + mean * scale,
+             (x + mean) * scale, inexact=IMPROVES),
+        rule("subtract flat mean first, without offset", x * scale + -flat * scale,
+             ops.subtract(x, flat) * scale, inexact=IMPROVES),
+    ]
+
+
+normalization = RuleSet(add=_mean_first)
 
 
 def same_dtype(x: Value, to: DType) -> bool:

@@ -209,7 +209,7 @@ def _check_shape(tensor: Tensor, array: np.ndarray, value: Any) -> None:
 
 def _refuse(tensor: Tensor, value: Any, why: str, cure: str | None) -> FeedError:
     size = getattr(value, "size", None) or (len(value) if isinstance(value, list | tuple) else 1)
-    text = f": {value!r}" if size <= 4 else ""
+    text = f": {shown(value)}" if size <= 4 else ""
     return FeedError(
         layout(
             f"the value fed to {tensor.name} ({tensor.type}) {why}{text if len(text) <= 60 else ''}",

@@ -29,8 +29,12 @@ class Fetches:
         self.targets: list[Operation] = []
         self.graph = graph
         self._positions: dict[Tensor, int] = {}
-        self._build = self._parse(structure)
-        self.form = self._form(structure)
+        try:
+            self._build = self._parse(structure)
+            self.form = self._form(structure)
+        except RecursionError:
+            text = f"cannot fetch {shown(structure)}: its lists are nested too deeply, or hold each other"
+            raise misuse(FetchError, text, "fetch a list or a dict of tensors") from None
 
     def assemble(self, values: list[Any]) -> Any:
         """The structure with `values`, one per tensor, in

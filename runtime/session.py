@@ -315,7 +315,7 @@ class Session(PartialRuns):
         try:
             key = (fetch_key(fetches), *feed_dict) if isinstance(feed_dict, dict) else None
             call = self._calls.get(key)
-        except TypeError:
+        except (TypeError, RecursionError):
             key, call = None, None
         if call is not None:
             return call(*feed_dict.values())
@@ -352,10 +352,10 @@ class Session(PartialRuns):
     def _cached_run(self, fetches: Any, feeds: Iterable[Tensor]) -> CachedRun:
         """Return the cached run of `fetches`. The order of the feeds does not matter."""
         ordered = in_order(feeds)
-        key = (fetch_key(fetches), ordered)
         try:
+            key = (fetch_key(fetches), ordered)
             found = self._runs.get(key)
-        except TypeError:  # a fetch cannot be hashed
+        except (TypeError, RecursionError):  # a fetch cannot be hashed
             return self._new_run(fetches, ordered)
         if found is None:
             found = self._runs[key] = self._new_run(fetches, ordered)

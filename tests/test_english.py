@@ -15,6 +15,8 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 # A summary is an imperative or a noun phrase.
 QUESTIONS = ("What", "Whether", "Who", "Those", "Where", "How")
+# In the product nor a fragment, such as "Of a block.", nor a question without its mark.
+FRAGMENTS = ("Of", "By", "With", "If", "Which", "Why", "When")
 
 # Words for which the field has a better one: a compile log is no ledger. Files and classes avoid them.
 # fmt: off
@@ -63,6 +65,14 @@ def test_summaries_are_no_questions(docstrings: dict[str, str]):
         f"{place}: {text.splitlines()[0]}"
         for place, text in docstrings.items()
         if text.split()[0] in QUESTIONS
+    ]
+    assert not found, "begin with a verb or a noun:\n" + "\n".join(found)
+
+
+def test_summaries_are_no_fragments(docstrings: dict[str, str]):
+    ours = {place: text for place, text in docstrings.items() if place.startswith(PACKAGES)}
+    found = [
+        f"{place}: {text.splitlines()[0]}" for place, text in ours.items() if text.split()[0] in FRAGMENTS
     ]
     assert not found, "begin with a verb or a noun:\n" + "\n".join(found)
 

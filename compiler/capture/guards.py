@@ -19,7 +19,17 @@ from typing import Any, TypeVar
 
 from staticgraph.compiler.graph.open_sizes import linear, of_data, replaced, symbols, to_data
 from staticgraph.compiler.graph.size_contexts import Undecided, answering, current_answer
-from staticgraph.compiler.graph.sizes import MOST, AnySize, Quotient, Size, bounds, evaluate, same, symbol
+from staticgraph.compiler.graph.sizes import (
+    MOST,
+    AnySize,
+    Quotient,
+    Size,
+    bounds,
+    content,
+    evaluate,
+    quotient,
+    symbol,
+)
 from staticgraph.compiler.support.dataclass import dataclass
 
 Made = TypeVar("Made")
@@ -231,13 +241,16 @@ def as_one(undecided: Undecided, values: Mapping[str, int]) -> dict[str, AnySize
     """Return what is put in place of symbols if two sizes were asked to be equal, which they are.
 
     So `16*n0 == 16*n1 + 32` makes `n1 + 2` of n0, `n0*n1 == n2*n3` makes two symbols of four if they are
-    equal in pairs, `4*(n0//4) == n0` makes `4*n0` of n0, and `n1//2 + 1 == n2` the left side of n2. Empty if
-    something else was asked, or the two are not of such a kind.
+    equal in pairs, `4*(n0//4) == n0` makes `4*n0` of n0, `n1//2 + 1 == n2` the left side of n2, and
+    `6*n0 == 3*n1*n2` makes n0 of n1 and 2 of n2. Empty if something else was asked, or the two are not of
+    such a kind.
     """
     apart = undecided.equal[0] - undecided.equal[1] if undecided.equal is not None else 0
     if not isinstance(apart, Size) or evaluate(apart, values) != 0:
         return {}
-    return _equal_in_pairs(apart, values) or _multiple(apart, values) or _other_side(apart)
+    apart = apart // content(apart)
+    ways = (_equal_in_pairs, _multiple, lambda apart, _: _other_side(apart), _pairs_and_a_number)
+    return next(filter(None, (way(apart, values) for way in ways)), {})
 
 
 def with_one_name(questions: Iterable[Undecided]) -> dict[str, AnySize]:
@@ -277,6 +290,26 @@ def _equal_in_pairs(apart: Size, values: Mapping[str, int]) -> dict[str, AnySize
     return {second: symbol(first) for first, second in pairs if first != second}
 
 
+def _pairs_and_a_number(apart: Size, values: Mapping[str, int]) -> dict[str, AnySize]:
+    """Return what symbols are if those of two products are equal in pairs, but for one, which is a number."""
+    terms = sorted(apart.terms.items(), key=lambda term: len(term[0]))
+    names = [atom for monomial in apart.terms for atom in monomial]
+    if len(terms) != 2 or len({*names}) < len(names) or not all(isinstance(name, str) for name in names):
+        return {}
+    (fewer, factor), (more, times) = terms
+    left, found = sorted(map(str, more)), dict[str, AnySize]()
+    for name in sorted(map(str, fewer)):
+        match = next((other for other in left if values[other] == values[name]), None)
+        if match is None:
+            return {}
+        left.remove(match)
+        first, second = sorted((name, match))
+        found[second] = symbol(first)
+    if len(left) != 1 or factor + times * values[left[0]]:
+        return {}
+    return found | {left[0]: values[left[0]]}
+
+
 def _shifted(one: str, other: str, more: int) -> dict[str, AnySize]:
     """The size in place of one of two symbols, of which `one + more` is equal to `other`."""
     if more == 0:
@@ -290,9 +323,8 @@ def _multiple(apart: Size, values: Mapping[str, int]) -> dict[str, AnySize]:
     atoms = (atom for monomial in apart.terms for atom in monomial if isinstance(atom, Quotient))
     for atom in atoms:
         form = linear(atom.dividend)
-        count = -apart.terms.get((atom,), 0)
         rest = atom.dividend - Size({(atom,): atom.divisor})
-        if form is None or count % atom.divisor or not same(rest * (count // atom.divisor), apart):
+        if form is None or quotient(apart, rest) is None or evaluate(rest, values):
             continue
         name, factor, _ = form
         step = atom.divisor // math.gcd(factor, atom.divisor)

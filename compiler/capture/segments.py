@@ -262,8 +262,8 @@ def reaches(
 
 def _sizes_of(op: Operation) -> Iterable[Tensor]:
     """The tensors that an earlier stage may compute for an operation: a trip count, or a size in its data."""
-    if op.definition.counted is not None:
-        yield count_of(op)
+    if op.definition.counted is not None and (found := op.graph.attached.get(_count_key(op))) is not None:
+        yield found
     yield from filter(is_rounds, op.outputs)
 
 
@@ -284,9 +284,11 @@ def above(roots: Iterable[Operation], fed: Set[Tensor]) -> set[Operation]:
         op = stack.pop()
         if op not in seen:
             seen.add(op)
-            stack += (
-                each for each in op.controls if not each.outputs or not all(t in fed for t in each.outputs)
-            )
+            stack += [
+                each
+                for each in op.controls
+                if not each.outputs or not all(map(fed.__contains__, each.outputs))
+            ]
             for tensor in op.all_inputs:
                 if tensor not in fed:
                     stack.append(tensor.op)
@@ -304,16 +306,26 @@ def _constant(ordered: Sequence[Operation]) -> set[Operation]:
     return found
 
 
-_KEY = "the size that the data of an operation decide"
+def _count_key(op: Operation) -> tuple[object, ...]:
+    """Return the key of the tensor that `count_of` has made, which operations share as far as they can."""
+    given = _deciding(op)
+    shared = len(given) == 1 and variable_of(given[0]) is None
+    return "the size that data decide", op.definition.counted, given if shared else op
+
+
+def _deciding(op: Operation) -> tuple[Tensor, ...]:
+    """Return the tensors that decide a size of an operation."""
+    assert op.definition.counted is not None, op
+    return (*op.tensors, *op.operands.values())[-len(OPS[op.definition.counted].params) :]
 
 
 def count_of(op: Operation) -> Tensor:
-    """Return the tensor of the size that the last input of an operation decides: see `counted` of `OpDef`.
+    """Return the tensor of the size that the data of an operation decide: see `counted` of `OpDef`.
 
         segment_sum(x, ids)       ->       count = segment_count(ids)
                                            unsorted_segment_sum(x, ids, num_segments=count)
 
-    If the input is not known when a step is captured, an earlier stage computes this tensor, and the step
+    If the data are not known when a step is captured, an earlier stage computes this tensor, and the step
     takes it as the value of a feed: an open size.
 
     The operation that makes it is no part of the graph's list, so that users see the graph that they built.
@@ -321,15 +333,13 @@ def count_of(op: Operation) -> Tensor:
     """
     name = op.definition.counted
     assert name is not None, op
-    given, kept = op.tensors[-1], op.graph.attached
-    shared = variable_of(given) is None
-    key = _KEY, name, given if shared else op
+    key, kept = _count_key(op), op.graph.attached
     if (found := kept.get(key)) is None:
-        counting = OPS[name]
-        made, controls = (counting.type(given.type),), () if shared else op.controls
-        region = given.op.region if shared else op.region
+        counting, given, shared = OPS[name], _deciding(op), key[-1] is not op
+        made, controls = (counting.type(*(t.type for t in given)),), () if shared else op.controls
+        region = given[0].op.region if shared else op.region
         place = controls, op.device, op.where, op.id, region
-        counter = Operation(op.graph, counting, f"{op.name}/{name}", (given,), {}, {}, made, *place)
+        counter = Operation(op.graph, counting, f"{op.name}/{name}", given, {}, {}, made, *place)
         found = kept.setdefault(key, counter.outputs[0])
     tensor: Tensor = found
     return tensor

@@ -364,6 +364,7 @@ RULES.found_in(
         "custom_gradients": "custom_gradient",
         "effects": "assert_true check_numerics *effect",
         "host": "*host",
+        "found_sizes": "range reshape",
     },
 )
 BY_EFFECT = {Effect.EFFECT: "*effect", Effect.WRITE: "*write", Effect.RANDOM: "*random"}

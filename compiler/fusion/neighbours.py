@@ -46,7 +46,7 @@ def _base(value: Value, alias: Mapping[Value, Value]) -> Value:
 
 
 def _reason(fusion: Fusion, maker: Group, reader: Group, value: Value) -> str:
-    """Why the reader does not compute the value, and why the two do not share their loops."""
+    """Reasons that the reader does not compute the value, and that the two do not share their loops."""
     why = fusion.apart.get(value.node, "")
     if not (maker.is_loops and reader.is_loops):
         return why

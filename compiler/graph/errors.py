@@ -95,6 +95,18 @@ class NotFoundError(OpError, LookupError):
     error_code = 5
 
 
+class AlreadyExistsError(OpError, FileExistsError):
+    """The object to create exists already."""
+
+    error_code = 6
+
+
+class PermissionDeniedError(OpError, PermissionError):
+    """The operating system refused."""
+
+    error_code = 7
+
+
 class OutOfRangeError(OpError):
     """The end of an input was reached."""
 

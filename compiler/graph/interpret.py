@@ -9,10 +9,13 @@ import numpy as np
 
 from staticgraph.compiler.graph.builder import plain
 from staticgraph.compiler.graph.errors import (
+    TOLD,
     InvalidArgumentError,
     OpError,
     ResourceExhaustedError,
     RuleError,
+    headline,
+    hint,
     layout,
 )
 from staticgraph.compiler.graph.function import Function, Value, as_outputs
@@ -56,7 +59,7 @@ def performer(op: Operation) -> Callable[[Sequence[Any]], tuple[np.ndarray, ...]
     """Return `perform` as a function of the values of `op.all_inputs`, for an operation that runs often."""
     reference = op.definition.reference
     assert reference is not None, op
-    attrs, count = _attributes(op), len(op.tensors)
+    attrs, count = attributes_of(op), len(op.tensors)
     operands = {name: at for at, name in enumerate(op.operands, count) if name in _parameters(op)}
 
     def made(values: Sequence[Any]) -> tuple[np.ndarray, ...]:
@@ -87,7 +90,7 @@ def _require_memory(op: Operation, inputs: Sequence[Any], attrs: Mapping[str, An
 
 def outputs_of(op: Operation, make: Callable[[dict[str, Any]], Any]) -> tuple[np.ndarray, ...]:
     """The outputs of an operation that `make` gives for its attributes, with the errors of `perform`."""
-    attrs = _attributes(op)
+    attrs = attributes_of(op)
     return _outputs(op, lambda: make(attrs))
 
 
@@ -95,7 +98,7 @@ def _parameters(op: Operation) -> list[str]:
     return [p.name for p in op.definition.params]
 
 
-def _attributes(op: Operation) -> dict[str, Any]:
+def attributes_of(op: Operation) -> dict[str, Any]:
     """The attributes that are parameters, without operands that are tensors."""
     return {name: op.attrs[name] for name in _parameters(op) if name in op.attrs and name not in op.operands}
 
@@ -120,13 +123,20 @@ def failure(error: Exception, what: str, where: Provenance | None, op: Operation
     made: OpError
     match error:
         case OpError() if error.op is None:
-            made = type(error)(layout(f"{what}: {error.message}", where, (), error.hint), op)
+            text = headline(error) if TOLD in vars(error) else error.message  # without a line of its own
+            made = type(error)(layout(f"{what}: {text}", where, (), error.hint or hint(error)), op)
             made.__cause__ = error.__cause__
         case RuleError():
             made = InvalidArgumentError(layout(f"{what}: {error.what}", where, (), error.hint), op)
             made.__cause__ = None
         case MemoryError() if not isinstance(error, OpError):
             made = ResourceExhaustedError(layout(f"{what}: {error or 'there is no more memory'}", where), op)
+            made.__cause__ = None
+        case OSError() if not isinstance(error, OpError):
+            from staticgraph.compiler.graph.checks.system_errors import system_error  # few programs need it
+
+            meant = system_error(error)
+            made = type(meant)(layout(f"{what}: {meant.message}", where, (), meant.hint), op)
             made.__cause__ = None
         case ArithmeticError() | LookupError() | TypeError() | ValueError() if not isinstance(error, OpError):
             made = InvalidArgumentError(layout(f"{what}: {error}", where), op)

@@ -135,7 +135,8 @@ class OpDef:
     # The positions of inputs by which a derivative exists that is not known here, True for all of them.
     no_gradient_known: bool | tuple[int, ...] = ()
     dtypes: dict[str, frozenset[DType]] = field(default_factory=dict)  # allowed dtypes by letter
-    # The op that finds the operand `num_segments` in the last input, if it is left out: data decide a size.
+    # The op that finds a size in the last inputs and operands, if data decide it: the operand `num_segments`,
+    # where that is left out, or the length of a result.
     counted: str | None = None
     decides_by: int | None = None  # the input whose numbers decide about the result, which has none of them
     effect: Effect = Effect.PURE

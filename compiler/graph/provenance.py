@@ -1,4 +1,4 @@
-"""Which line of the user's program made a node.
+"""The line of the user's program that made a node.
 
 Taking a `Provenance` costs under a microsecond, since it keeps only the code object and the instruction; the
 file is read when a message is printed.

@@ -100,7 +100,7 @@ def broadcast(*shapes: Shape | None) -> Shape | None:
     if len(set(shapes)) == 1:
         return shapes[0]
     known = [s for s in shapes if s is not None]
-    rank = max((len(s) for s in known), default=0)
+    rank = max(map(len, known), default=0)
     out: list[int | None] = []
     for axis in range(-rank, 0):
         sizes = [s[axis] for s in known if len(s) >= -axis]
@@ -174,7 +174,7 @@ def common_shape(first: Shape | None, *others: Shape | None) -> Shape | None:
 
 
 def check_parts(name: str, count: int) -> None:
-    """For type rules: a number of results."""
+    """Check a number of results, for a type rule."""
     require(0 <= count <= MOST_PARTS, f"{name} is {count}, and must be 1 to {MOST_PARTS}")
 
 

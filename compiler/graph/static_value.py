@@ -56,13 +56,15 @@ def is_told(tensor: Tensor) -> bool:
 def decided(flag: Any) -> Any:
     """Return a flag such as `training` as a bool if it is known now, else the tensor that it is.
 
-    A constant tensor chooses a branch here and now, as in TensorFlow.
+    A constant tensor chooses a branch here and now, as in TensorFlow. A variable is read at each run.
 
     >>> import staticgraph as sg
     >>> from staticgraph.compiler.graph.static_value import decided
     >>> decided(sg.constant(True)), decided(1)
     (True, True)
     """
+    if hasattr(flag, "to_tensor"):
+        flag = flag.to_tensor()
     if not isinstance(flag, Tensor):
         return bool(flag)
     known = static_value(flag)

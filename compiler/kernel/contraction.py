@@ -182,7 +182,7 @@ class Contraction:
         return self.open is not None and not any(i is self.open for i in (self.rows, self.lanes, *self.outer))
 
     def arguments(self, operand: Access) -> tuple[int, ...] | None:
-        """Which of the buffers an operand is read from; None if it lies in scratch memory."""
+        """The buffer that an operand is read from; None if it lies in scratch memory."""
         return (list(self.buffers).index(operand.buffer),) if operand.buffer else None
 
     @property

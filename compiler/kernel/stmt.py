@@ -208,7 +208,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class PhaseCall:
-    """When a phase is done: the chunks from `first` on, so many of them, of the phase with this number."""
+    """Place of a phase: here its chunks from `first` on are done, so many of them."""
 
     phase: int
     first: int

@@ -39,9 +39,10 @@ from staticgraph.compiler.lower.program import (
 )
 from staticgraph.compiler.support.dataclass import dataclass, replace
 
-Lower = Callable[[Function, int, Mapping[int, int]], Program]
+Begin = Callable[[Function, int, Mapping[int, int]], Callable[[], Program]]
 Keep = Callable[[Constants], Ref]
 _ADDRESS = 8  # bytes
+_BOTH = 0, 1  # the numbers of two branches
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,39 +57,81 @@ class ControlPlan:
     row: AnySize = 0  # bytes of the longest row
 
 
-def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, ControlPlan]:
-    """The programs of the Functions of each node."""
-    known: dict[Hashable, ControlPlan] = {}
-    found = {}
+def plans(nodes: Sequence[Node], begin: Begin) -> dict[Node, ControlPlan]:
+    """The programs of the Functions of each node.
+
+    All are begun before the first is finished: kernels of several may share code.
+    """
+    begun: dict[Hashable, Callable[[], ControlPlan]] = {}
     for node in nodes:
-        is_loop = node.op.name == "loop"
-        key: Hashable = node.attrs["branches"] if not is_loop else (*_body(node), _open_bound(node))
-        if key in known:
-            programs = tuple(program.again() for program in known[key].programs)
-            found[node] = replace(known[key], programs=programs)
-        else:
-            found[node] = known[key] = _loop_plan(node, lower) if is_loop else _branch_plan(node, lower)
+        if (key := _key(node)) not in begun:
+            begun[key] = _loop_plan(node, begin) if _is_loop(node) else _branch_plan(node, begin)
+    made = {key: finish() for key, finish in begun.items()}
+    found: dict[Node, ControlPlan] = {}
+    for node in nodes:
+        plan = made[key := _key(node)]
+        if begun.pop(key, None) is None:  # another node has the programs
+            plan = replace(plan, programs=tuple(program.again() for program in plan.programs))
+        found[node] = plan
     return found
 
 
-def _branch_plan(node: Node, lower: Lower) -> ControlPlan:
-    programs = tuple(lower(each, len(each.results), {}) for each in node.attrs["branches"])
-    return ControlPlan(programs, _longest(map(_memory, programs)))  # only one of them runs
+def _is_loop(node: Node) -> bool:
+    return node.op.name == "loop"
 
 
-def _loop_plan(node: Node, lower: Lower) -> ControlPlan:
+def _key(node: Node) -> Hashable:
+    """Return a value that is the same for nodes with the same programs."""
+    if _is_loop(node):
+        return *_body(node), _open_bound(node)
+    return node.attrs["branches"], _open_choice(node)
+
+
+def _branch_plan(node: Node, begin: Begin) -> Callable[[], ControlPlan]:
+    begun = [begin(each, len(each.results), {}) for each in node.attrs["branches"]]
+
+    def finish() -> ControlPlan:
+        programs = tuple(program() for program in begun)
+        return ControlPlan(programs, _longest_of(_open_choice(node), list(map(_memory, programs))))
+
+    return finish
+
+
+def _open_choice(node: Node) -> Size | None:
+    """The number of the branch that runs, 0 or 1, if that is an open size."""
+    chosen = node.inputs[0].node
+    if chosen.op.name != "extents" or len(node.attrs["branches"]) != len(_BOTH):
+        return None
+    (second,) = chosen.attrs["sizes"]
+    return second if isinstance(second, Size) and bounds(second) == _BOTH else None
+
+
+def _longest_of(second: Size | None, sizes: Sequence[AnySize]) -> AnySize:
+    """Return a size for the branch that runs: for no more than that one, if open sizes choose it."""
+    if second is None or not is_open(sizes):
+        return _longest(sizes)
+    return sizes[0] * (1 - second) + sizes[1] * second
+
+
+def _loop_plan(node: Node, begin: Begin) -> Callable[[], ControlPlan]:
     loop = by_row(node)
     # The condition comes first, then what is carried, by turns argument and result.
     with assuming_one(_open_bound(node)):
-        program = lower(loop.body, 1, {1 + i: i for i in range(len(loop.carried))})
-    size = _memory(program)
-    others: list[AnySize | None] = []
-    for i, n in enumerate(loop.carried):
-        others.append(None if i in program.in_place else size)
-        size += 0 if i in program.in_place else padded(bytes_of(node.outputs[n].type))
-    rows = [padded(_row_bytes(tensor)) for tensor in _tensors(node, loop)]
-    row = _longest(rows)
-    return ControlPlan((program,), size + row, loop, tuple(others), size, row)
+        begun = begin(loop.body, 1, {1 + i: i for i in range(len(loop.carried))})
+
+    def finish() -> ControlPlan:
+        with assuming_one(_open_bound(node)):
+            program = begun()
+        size = _memory(program)
+        others: list[AnySize | None] = []
+        for i, n in enumerate(loop.carried):
+            others.append(None if i in program.in_place else size)
+            size += 0 if i in program.in_place else padded(bytes_of(node.outputs[n].type))
+        rows = [padded(_row_bytes(tensor)) for tensor in _tensors(node, loop)]
+        row = _longest(rows)
+        return ControlPlan((program,), size + row, loop, tuple(others), size, row)
+
+    return finish
 
 
 def _body(node: Node) -> tuple[Function, int]:

@@ -1,4 +1,4 @@
-"""Which results may be written over what they are made from.
+"""Results that may be written over what they are made from.
 
 A loop may overwrite an operand of which each element is read only where the same element is stored. A routine
 may overwrite an operand that only its first loops read, and in that way: a scatter begins with a copy of its

@@ -164,7 +164,7 @@ def _bounded(work: Loops | Kernel) -> Loops | Kernel:
 
         return replace(work, body=body, form=bounded(work, work.form))
     buffers = dict(work.buffers)
-    nests, sums = (tuple(_bounded_nest(n, buffers) for n in part) for part in (work.nests, work.sums))
+    nests, sums = (tuple([_bounded_nest(n, buffers) for n in part]) for part in (work.nests, work.sums))
     return replace(work, nests=nests, sums=sums)
 
 

@@ -141,7 +141,7 @@ class _Lowering:
         if control:
             from staticgraph.compiler.lower.control_flow import plans
 
-            self.inner = {control[node]: plan for node, plan in plans(control, inner).items()}
+            self.inner = {control[node]: plan for node, plan in plans([*control], inner).items()}
         self.opens |= any(each.opens for plan in self.inner.values() for each in plan.programs)
         self.sizes |= {g: plan.size for g, plan in self.inner.items()}
         self.spaces = {g: found for g in self.groups if (found := self._spaces(g))} if self.opens else {}
@@ -156,7 +156,7 @@ class _Lowering:
         self.groups = [item.group for item in recompute(self._items(repeats=True), self.sizes, limit)]
 
     def spare_arena(self) -> None:
-        """If the arena is large, rematerialise values that take little time beside the step's arithmetic."""
+        """Rematerialise values that take little time beside the step's arithmetic, if the arena is large."""
         sizes = {stored: estimate(size) for stored, size in self.sizes.items()}
         if sum(sizes.values()) > LARGE_ARENA:
             from staticgraph.compiler.lower.rematerialize import spared
@@ -477,7 +477,17 @@ def _inner(
     function: Function,
     fetches: int,
     updates: Mapping[int, int],
-) -> Program:
-    """The program of a Function inside a loop or branch. What it overwrites is no variable."""
+) -> Callable[[], Program]:
+    """Begin the program of a Function inside a loop or branch, whose kernels are expected from now on.
+
+    Return what finishes it. What it overwrites is no variable.
+    """
     with stages.unobserved():
-        return lower(fuse(function), fetches, updates, may_stop=False, fuse=fuse, kernels=kernels)
+        lowering = _Lowering(fuse(function), fetches, updates, False, fuse, kernels, False)
+
+    def finish() -> Program:
+        with stages.unobserved():
+            lowering.spare_arena()
+            return lowering.program()
+
+    return finish

@@ -4,11 +4,13 @@
 OPS_OF = {
     "arrays.assembly": "concat stack pad pad_v2 interior_pad interleave mirror_pad",
     "arrays.broadcasting": "broadcast_to broadcast_args broadcast_gradient_args",
-    "arrays.creation": "fill extents unset zeros_like ones_like range lin_space",
+    "arrays.creation": "fill extents unset zeros_like ones_like range range_count lin_space",
     "arrays.diagonal": "diag diag_part matrix_diag matrix_diag_part matrix_set_diag matrix_band_part",
     "arrays.gathering": "gather gather_nd one_hot",
     "arrays.indexing": "pick",
-    "arrays.movement": "reshape transpose expand_dims squeeze tile reverse roll reverse_sequence",
+    "arrays.movement": (
+        "reshape inferred_size transpose expand_dims squeeze tile reverse roll reverse_sequence"
+    ),
     "arrays.rows": "row_update row_add",
     "arrays.scatter": (
         "gather_grad scatter_nd tensor_scatter_add tensor_scatter_sub tensor_scatter_update "
@@ -156,7 +158,7 @@ OPS_OF = {
     ),
     "training.signs": "apply_add_sign apply_power_sign",
     "requirements": (
-        "in_range coordinates_in_range nonzero is_permutation is_sorted rows_ascend below at_most "
+        "in_range coordinates_in_range nonzero is_permutation is_sorted steps_lead rows_ascend below at_most "
         "factor_positive factor_nonzero decomposable"
     ),
     "structural": (

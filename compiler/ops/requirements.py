@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, INTEGER, bool_, float64, int64
+from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, INTEGER, REAL, bool_, float64, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast, shape_text
 from staticgraph.compiler.graph.sizes import Size, bounds, is_open, proven, same
 from staticgraph.compiler.ops.arrays.creation import positions
 from staticgraph.compiler.ops.kinds import composite
-from staticgraph.compiler.ops.samples import Draw, Sample, indices, real
+from staticgraph.compiler.ops.samples import Draw, Sample, fixed, indices, real
 
 
 def _type(
@@ -211,6 +211,36 @@ def is_sorted(x: Any, *, of: str, operand: str) -> Any:
     """
     before = ops.pad(x, paddings=((1, 0),))[:-1]
     return ops.reduce_all(ops.greater_equal(x, before))
+
+
+def _not_leading(start: np.ndarray, limit: np.ndarray, delta: np.ndarray, of: str) -> str:
+    if delta == 0:
+        return f"{of}: delta is 0"
+    if not np.isfinite([start, limit, delta]).all():
+        return f"{of}: start {start}, limit {limit} and delta {delta} must be finite"
+    return f"{of}: from {start} to {limit} no steps of {delta} lead: the sign of delta must fit"
+
+
+def _leads(start: np.ndarray, limit: np.ndarray, delta: np.ndarray, of: str) -> np.bool_:
+    finite = bool(np.isfinite([start, limit, delta]).all())
+    return np.bool_(finite and delta != 0 and (limit >= start if delta > 0 else limit <= start))
+
+
+@composite(
+    type=lambda start, limit, delta, of: _type(start, limit, delta, of=of, operand="delta"), dtypes=REAL,
+    numpy=_leads, differentiable=False, violation=_not_leading,
+    samples=[
+        Sample(*(fixed(np.array(n)) for n in numbers), of="range")
+        for numbers in ((0, 5, 2), (3, 3, 1), (9, 0, -3))
+    ],
+)
+def steps_lead(start: Any, limit: Any, delta: Any, *, of: str) -> Any:
+    """True if steps of `delta` lead from `start` to `limit`, for the op `of`, which requires it."""
+    apart = limit - start
+    leads = ((delta > 0) & (limit >= start)) | ((delta < 0) & (limit <= start))
+    if not start.dtype.is_floating:
+        return leads
+    return leads & ops.is_finite(apart) & ops.is_finite(delta)
 
 
 def _ascending(x: Any) -> np.ndarray:

@@ -25,10 +25,11 @@ TABLES = {
     "movement": "broadcast_to pad reduce_max reduce_sum reshape transpose",
     "exponentials": "add subtract",
     "broadcasts": "add multiply realdiv subtract",
+    "normalization": "add",
 }
 # Tables about the result of another op: by that op. Their rules are made, and the op is imported, for graphs
 # that have it. No rule brings it into a graph without.
-_ABOUT = {"exp": "exponentials", "broadcast_to": "broadcasts"}
+_ABOUT = {"exp": "exponentials", "broadcast_to": "broadcasts", "squared_difference": "normalization"}
 
 
 def simplify(function: Function, trace: Trace | None = None, improve: bool = True) -> Function:

@@ -10,22 +10,24 @@ too; that by w is the sum over all tiles of G' ((A' dy A) * (B x B')) G. The sum
 error is no larger. But it is not zero at places of the window whose weights are zero: a filter with such a
 place, as those of causal nets have, is left alone.
 
+If height and width are open, the code has both ways, and the sizes of a run choose one by the same rules.
+
 Source: A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2016.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import DType, float32, float64
+from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
-from staticgraph.compiler.graph.opdef import ops, recording
-from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same
+from staticgraph.compiler.graph.opdef import OPS, ops, recording
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_least, at_most, is_open, same, same_shape
 from staticgraph.compiler.passes.following_arithmetic import Arithmetic, Followed, applied
 from staticgraph.compiler.passes.map_rows import RowLoops
 from staticgraph.compiler.support.dataclass import dataclass
@@ -39,7 +41,7 @@ _CHANNELS = 32  # in and out: with fewer the sums cost more than the products th
 # With fewer tiles, making the larger filter costs more. A constant one is made once; and if the number of
 # images is open, they are rather several than one.
 _TILES, _TILES_OF_OPEN, _TILES_OF_CONSTANT = 32, 16, 4
-_WASTE = 1.3  # of results that tiles over the edges compute for nothing
+_WASTE = 13, 10  # of results that tiles over the edges compute for nothing: a ratio
 # Bytes of transformed elements. A group of images should stay in a core's cache, but be large enough beside
 # the transformed filter, which is read for each; one image, at least in the cache that cores share.
 _GROUP, _PER_FILTER, _IMAGE = 1024 * 1024, 1 / 4, 8 * 1024 * 1024
@@ -52,7 +54,7 @@ class _Convolution:
     """
 
     images: AnySize
-    counts: tuple[int, ...]
+    counts: tuple[AnySize, ...]
     channels: int
     outputs: int
     before: tuple[int, ...]
@@ -60,34 +62,38 @@ class _Convolution:
     is_constant: bool  # the filter
 
     @property
-    def tiles(self) -> tuple[int, ...]:
+    def tiles(self) -> tuple[AnySize, ...]:
         """The tiles of an image, along each axis."""
         return tuple(-(-count // 2) for count in self.counts)
 
     @property
-    def image(self) -> int:
+    def image(self) -> AnySize:
         """The bytes of an image after the transformation, before or after the products."""
         return 16 * math.prod(self.tiles) * max(self.channels, self.outputs) * self.dtype.size
 
     @property
     def group(self) -> int:
-        """Number of images that are processed together; each by itself if there may be any number."""
-        if isinstance(self.images, Size):
+        """Number of images that are processed together; each by itself if there may be any number or size."""
+        if is_open((self.images, *self.counts)):
             return 1
         filter = 16 * self.channels * self.outputs * self.dtype.size
         room = int(max(_GROUP, filter * _PER_FILTER)) // self.image
         return next((n for n in range(room, 1, -1) if self.images % n == 0), 1)
 
     @property
-    def pays(self) -> bool:
+    def pays(self) -> AnySize:
+        """1 if it pays to replace it, else 0."""
+        if min(self.channels, self.outputs) < _CHANNELS:
+            return 0
         tiles, is_open = math.prod(self.tiles), isinstance(self.images, Size)
         least = _TILES_OF_CONSTANT if self.is_constant else _TILES_OF_OPEN if is_open else _TILES
-        return (
-            min(self.channels, self.outputs) >= _CHANNELS
-            and (tiles if is_open else self.images * tiles) >= least
-            and 4 * tiles <= _WASTE * math.prod(self.counts)
-            and self.image <= _IMAGE
+        waste, whole = _WASTE
+        spare = (
+            (tiles if is_open else self.images * tiles) - least,
+            waste * math.prod(self.counts) - whole * 4 * tiles,
+            _IMAGE - self.image,
         )
+        return math.prod(at_most(at_least(n + 1, 0), 1) for n in spare)
 
 
 def fewer_products(function: Function) -> Function:
@@ -107,7 +113,7 @@ def _replaceable(node: Node) -> _Convolution | None:
     steps = {*attrs.get("strides", (1,)), *attrs["dilations"]}
     if y.dtype not in (float32, float64) or w.rank != 4 or w.shape[:2] != (3, 3) or steps != {1}:
         return None
-    if is_open(y.shape[1:]):
+    if is_open(w.shape) or is_open(y.shape[3:]):
         return None
     (channels, outputs), before = w.shape[2:], attrs["before"]
     if node.op.name == "conv_spread":
@@ -116,7 +122,7 @@ def _replaceable(node: Node) -> _Convolution | None:
         return None
     is_constant = node.op.name in FORWARD and w.constant is not None
     made = _Convolution(y.shape[0], y.shape[1:3], channels, outputs, before, y.dtype, is_constant)
-    return made if min(before) >= 0 and made.pays else None
+    return made if min(before) >= 0 and not same(made.pays, 0) else None
 
 
 def _leaves_out_places(w: Value) -> bool:
@@ -147,9 +153,10 @@ class _Rewriting:
     """Makes the nodes of a function anew, one after the other."""
 
     def __init__(self, function: Function) -> None:
-        self._loops = RowLoops()
+        self._made = _Made(RowLoops())
+        self._branches: dict[Hashable, tuple[Function, ...]] = {}  # equal layers have the same ones
         found = ((node, _replaceable(node)) for node in function.nodes)
-        heads = (n for n, c in found if c and n.op.name in FORWARD and not same(c.group, c.images))
+        heads = (n for n, c in found if c and n.op.name in FORWARD and not _at_once(c))
         self._followed = Followed(function, heads)
         self._inputs: dict[Node, tuple[Value, ...]] = {}  # of nodes that are done with one behind them
 
@@ -163,13 +170,58 @@ class _Rewriting:
             return build.again(node, inputs).outputs
         with build.at(head.where), recording(build):
             x, w = self._inputs[head]
-            if head.op.name == "conv_filter":
-                return _filter(self._loops, c, x, w)
-            filter = _transformed_filter(w, FORWARD[head.op.name])
-            if same(c.group, c.images):
-                return _forward_of_group(c, x, filter)
             after = self._followed.arithmetic(node, self._inputs)
+            if not isinstance(c.pays, Size):
+                return self._made(head, c, after, x, w)
+            return self._either(head, c, after, x, w)
+
+    def _either(self, head: Node, c: _Convolution, after: Arithmetic, x: Value, w: Value) -> Value:
+        """One of both ways, as sizes ask for."""
+        build, operands = x.recorder, (x, w, *after.rows, *after.whole)
+        captured = [v for v in operands if v.constant is None]
+        types = tuple(v.type if v.constant is None else v for v in operands)
+        key = head.op.name, c, after.steps, len(after.rows), types
+
+        def branch(compute: Callable[..., Value]) -> Function:
+            with build.at(None):
+                params = [build.fresh_parameter("captured", v.type) for v in captured]
+                taken = dict(zip(captured, params, strict=True))
+                first, second, *others = (taken.get(v, v) for v in operands)
+                rows, whole = tuple(others[: len(after.rows)]), tuple(others[len(after.rows) :])
+                made = compute(head, c, Arithmetic(after.steps, rows, whole), first, second)
+                return Function(tuple(params), (made,))
+
+        if key not in self._branches:
+            self._branches[key] = branch(_directly), branch(self._made)
+        chosen = build.constant(c.pays, int32)
+        return build.node(OPS["branch"], (chosen, *captured), {"branches": self._branches[key]}).outputs[0]
+
+
+def _directly(head: Node, c: _Convolution, after: Arithmetic, x: Value, w: Value) -> Value:
+    """The convolution as it is, and the arithmetic after it."""
+    (made,) = x.recorder.again(head, (x, w)).outputs
+    return applied(after.steps, made, (*after.rows, *after.whole))
+
+
+class _Made:
+    """`made(head, c, after, x, w)`: a convolution by fewer products, and the arithmetic after it."""
+
+    def __init__(self, loops: RowLoops) -> None:
+        self._loops = loops
+
+    def __call__(self, head: Node, c: _Convolution, after: Arithmetic, x: Value, w: Value) -> Value:
+        if head.op.name == "conv_filter":
+            return _filter(self._loops, c, x, w)
+        filter = _transformed_filter(w, FORWARD[head.op.name])
+        if not _at_once(c):
             return _forward(self._loops, c, x, filter, after)
+        made = _forward_of_group(c, x, filter)
+        return applied(after.steps, made, (*after.rows, *after.whole))
+
+
+def _at_once(c: _Convolution) -> bool:
+    """Return True if all images are one group, in sizes that are known."""
+    return same(c.group, c.images) and not isinstance(c.pays, Size)
 
 
 def _forward(loops: RowLoops, c: _Convolution, x: Value, w: Value, after: Arithmetic) -> Value:
@@ -189,7 +241,9 @@ def _forward_of_group(c: _Convolution, x: Value, w: Value) -> Value:
     products = ops.batch_matmul(_transformed_input(c, x), w)
     products = ops.reshape(products, shape=(4, 4, x.shape[0], *c.tiles, c.outputs))
     made = ops.tile_transform(products, matrix=_A, image=True)
-    return made if made.shape[1:3] == c.counts else made[:, : c.counts[0], : c.counts[1]]
+    if same_shape(made.shape[1:3], c.counts):
+        return made
+    return ops.slice(made, begin=(0, 0, 0, 0), size=(made.shape[0], *c.counts, c.outputs))
 
 
 def _filter(loops: RowLoops, c: _Convolution, x: Value, dy: Value) -> Value:
@@ -221,7 +275,7 @@ def _grouped(c: _Convolution, x: Value) -> Value:
 def _transformed_input(c: _Convolution, x: Value) -> Value:
     """B x B' for all tiles of x: [16, tiles, channels]."""
     sizes = zip(c.tiles, c.before, x.shape[1:3], strict=True)
-    around = [(before, max(0, 2 * count + 2 - before - have)) for count, before, have in sizes]
+    around = [(before, at_least(2 * count + 2 - before - have, 0)) for count, before, have in sizes]
     padded = ops.pad(x, paddings=((0, 0), *around, (0, 0)))
     return _matrices(ops.tile_transform(padded, matrix=_B, tiles=c.tiles))
 

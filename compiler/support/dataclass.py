@@ -19,7 +19,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from functools import cache, partial
-from itertools import filterfalse
+from itertools import count, filterfalse
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import CellType, CodeType, FunctionType, MemberDescriptorType
@@ -98,34 +98,22 @@ def _made(
         type.__setattr__(made, "__init__", init)  # from the first object on
         init(self, *args, **named)
 
-    members = {"__init__": __init__, "__signature__": _SIGNATURE, "__match_args__": tuple(places)}
-    values_of = attrgetter(*places) if len(places) == len(rows) > 1 else None
-    members["__values__"] = values_of
-    members["__places__"] = dict(zip(places, range(len(places)), strict=True))
-    if repr:
-        members["__repr__"] = _repr
+    members = _shared_methods(frozen, eq, repr) | {"__init__": __init__, "__dataclass_fields__": rows}
+    members |= {"__match_args__": tuple(places), "__places__": dict(zip(places, count(), strict=False))}
+    members["__values__"] = attrgetter(*places) if len(places) == len(rows) > 1 else None
     if eq:
-        key = compared or ["__class__"]  # objects without values are equal
-        key_of = values_of if values_of and compared == places else attrgetter(*key)
-        members |= {"__eq__": _eq, "__hash__": _hash, "__compared__": key_of}
-    if eq and not frozen:
-        members["__hash__"] = None
-    if frozen:
-        members |= _FROZEN
+        members["__compared__"] = attrgetter(*(compared or ["__class__"]))  # without fields, all are equal
     for name in own:
         members.pop(name, None)
-    members["__dataclass_fields__"] = rows
-    if cls.__doc__ is None:
-        members["__doc__"] = cls.__name__
+    members["__doc__"] = cls.__doc__ or cls.__name__
     made = cls
     if slots:  # they are declared before a class is made: it is made once more
-        space = {**cls.__dict__, **members}
+        space = {**cls.__dict__, **members, "__qualname__": cls.__qualname__}
         for name in (*rows, "__dict__", "__weakref__"):
             space.pop(name, None)
         every = [*rows, "__weakref__"] if weakref_slot else rows
         space["__slots__"] = tuple(filterfalse(slots_of_bases.__contains__, every))
         made = type(cls)(cls.__name__, cls.__bases__, space)
-        made.__qualname__ = cls.__qualname__
     else:
         for name, value in members.items():
             setattr(cls, name, value)
@@ -136,6 +124,17 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
     dataclass = partial(partial, _made)  # always with parentheses: `@dataclass(frozen=True)`
+
+
+@cache
+def _shared_methods(frozen: bool, eq: bool, repr: bool) -> dict[str, Any]:
+    """Return the members that all classes with these options share."""
+    members: dict[str, Any] = {"__signature__": _SIGNATURE}
+    if repr:
+        members["__repr__"] = _repr
+    if eq:
+        members |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
+    return members | _FROZEN if frozen else members
 
 
 class _Fields(dict[str, _Row]):
@@ -198,34 +197,14 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
             later.append((put_by_name[name], field))
     names = places + named_only
     puts = [*map(put_by_name.__getitem__, names)]
-    every = set(names)
     whole = -1 if named_only else len(names)  # arguments that are all values, in order
     more = bool(later) or hasattr(cls, "__post_init__")
-    ends: dict[int, tuple[Any, ...]] = {}  # by the number of arguments: values of those that are left out
-
-    def completed(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        count = len(args)
-        if not named and (end := ends.get(count)) is not None:
-            return args + end
-        if not named and count < whole and defaults.keys() >= {*names[count:]}:
-            ends[count] = tuple(map(defaults.__getitem__, names[count:]))
-            return args + ends[count]
-        if not args and named.keys() == every:
-            return tuple(map(named.__getitem__, names))
-        given = defaults | dict(zip(places, args, strict=False)) | named
-        for name, factory in factories:
-            if name not in given:
-                given[name] = factory()
-        twice = args and named and not named.keys().isdisjoint(places[:count])
-        if twice or given.keys() != every or count > len(places):
-            raise _misuse(cls, args, named)
-        return tuple(map(given.__getitem__, names))
-
     if 0 < whole <= _FEW and not more and not in_dict and not factories:
         code = _code_of_init(whole)
         code = code.replace(co_varnames=("self", *names), co_qualname=f"{cls.__qualname__}.__init__")
         ends_with = tuple(map(defaults.__getitem__, names[whole - len(defaults) :]))
         return FunctionType(code, globals(), "__init__", ends_with, tuple(map(CellType, puts)))
+    completed = _completion(cls, places, names, defaults, factories)
 
     def __init__(self: Any, /, *args: Any, **named: Any) -> None:
         if named or len(args) != whole:
@@ -242,6 +221,42 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
                 self.__post_init__()
 
     return __init__
+
+
+def _completion(
+    cls: type,
+    places: Sequence[str],
+    names: Sequence[str],
+    defaults: Mapping[str, Any],
+    factories: Sequence[tuple[str, Callable[[], Any]]],
+) -> Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
+    """Return a function from the arguments of a call to the values of the fields `names`, in their order.
+
+    `places` are those that can be given without their names.
+    """
+    every = set(names)
+    whole = len(places) if len(places) == len(names) else -1
+    ends: dict[int, tuple[Any, ...]] = {}  # by the number of arguments: values of those that are left out
+
+    def completed(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        count = len(args)
+        if not named and (end := ends.get(count)) is not None:
+            return args + end
+        if not named and count < whole and defaults.keys() >= {*names[count:]}:
+            ends[count] = tuple(map(defaults.__getitem__, names[count:]))
+            return args + ends[count]
+        if not args and named.keys() == every:
+            return tuple(map(named.__getitem__, names))
+        given = {**defaults, **dict(zip(places, args, strict=False)), **named}
+        for name, factory in factories:
+            if name not in given:
+                given[name] = factory()
+        twice = args and named and not named.keys().isdisjoint(places[:count])
+        if twice or given.keys() != every or count > len(places):
+            raise _misuse(cls, args, named)
+        return tuple(map(given.__getitem__, names))
+
+    return completed
 
 
 @cache

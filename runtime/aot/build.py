@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from staticgraph.compiler.codegen.llvm.c_interface import (
+    EntryPoint,
     data,
     entry,
     init,
@@ -16,16 +17,18 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     surroundings,
 )
 from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint, open_functions
+from staticgraph.compiler.codegen.llvm.staged_interface import StagedEntryPoint, staged_function
 from staticgraph.compiler.codegen.native.layouts import MOST_WORKERS
 from staticgraph.compiler.codegen.native.pool import pool_code, serial_code
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundError, layout
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.aot.example import example
+from staticgraph.runtime.aot.functions import AnyFunction
 from staticgraph.runtime.aot.header import header
 from staticgraph.runtime.aot.interface import Interface, identifier
 from staticgraph.runtime.aot.layout import constants_of, interface_of
-from staticgraph.runtime.aot.steps import CompiledFunction, Shapes, compiled_functions
+from staticgraph.runtime.aot.steps import Shapes, compiled_functions
 from staticgraph.runtime.cpu import half
 from staticgraph.runtime.cpu.objects import ObjectWriter, initialize_all
 from staticgraph.runtime.disk.atomic import write_file
@@ -100,20 +103,19 @@ def build(
     )
 
 
-def _module(
-    interface: Interface, functions: Sequence[CompiledFunction], target: CpuTarget, separate: bool
-) -> str:
+def _module(interface: Interface, functions: Sequence[AnyFunction], target: CpuTarget, separate: bool) -> str:
     """The text of the object's module."""
     serial = serial_code()
-    made = [each.made for f in functions for each in f.programs]
+    stages = [stage for f in functions for stage in f.stages]
+    made = [each.made for stage in stages for each in stage.programs]
     inside = dict.fromkeys([serial, *(code for compiled in made for code in compiled.codes)])
     if target.calls_for_half and any("half" in code.text for code in inside):
         inside[half.CODE] = None
     definitions = [surroundings(serial)]
-    for f, c in zip(interface.functions, functions, strict=True):
-        for symbol, each in zip(f.programs, c.programs, strict=True):
-            if each.made.program.constants:
-                definitions.append(data(constants_of(symbol), bytes(each.made.program.constants)))
+    symbols = [symbol for function in interface.functions for symbol in function.programs]
+    for symbol, compiled in zip(symbols, made, strict=True):
+        if compiled.program.constants:
+            definitions.append(data(constants_of(symbol), bytes(compiled.program.constants)))
     symbol, state = f"{interface.name}_init", interface.state
     if separate:
         first = init_from(symbol, state, interface.mark, len(interface.mark) + len(interface.content))
@@ -122,12 +124,18 @@ def _module(
         first = init(symbol, state, _WEIGHTS)
     exported = [first]
     for function in interface.functions:
-        if isinstance(function.entry, OpenEntryPoint):
-            shown, called = open_functions(function.entry, state)
-            exported += shown
-            inside |= dict.fromkeys(called)
-        else:
-            exported.append(entry(function.entry, state))
+        match function.entry:
+            case OpenEntryPoint() as opened:
+                shown, called = open_functions(opened, state)
+                exported += shown
+                inside |= dict.fromkeys(called)
+            case StagedEntryPoint() as staged:
+                exported.append(staged_function(staged))
+                for stage in staged.stages:
+                    shown, called = open_functions(stage.entry, state)
+                    inside |= dict.fromkeys([*called, *shown])
+            case EntryPoint() as plain:
+                exported.append(entry(plain, state))
     if interface.pool is not None:
         code = pool_code(target)
         inside |= dict.fromkeys(code.codes)

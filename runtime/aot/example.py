@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint
+from staticgraph.compiler.codegen.llvm.staged_interface import StagedEntryPoint
+from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.aot.interface import Array, CFunction, CNames, Interface
 
 _MAIN = """\
@@ -61,6 +66,41 @@ int main(int argc, char **argv) {{
 }}
 """
 
+_STAGED_MAIN = """\
+/* Calls {symbol} until it has as much memory as it asks for,
+   with sizes from the command line{source}. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "{name}.h"
+
+static {name} state;
+{weights_array}{read_file}
+int main(int argc, char **argv) {{
+{variables}    size_t bytes = 0;
+    void *workspace = NULL;
+    int status;
+    if (argc != {count}) {{
+        fprintf(stderr, "usage: %s {usage}\\n", argv[0]);
+        return 1;
+    }}
+{sizes}{reading}{memory}    status = {name}_init(&state{weights});
+    while (!status || status == {guard}_SMALL_WORKSPACE || status == {guard}_SMALL_RESULT) {{
+        status = {symbol}(&state, {arguments}, workspace, &bytes);
+        if (!status) break;
+        if (status == {guard}_SMALL_WORKSPACE) {{
+            free(workspace);
+            workspace = malloc(bytes);
+            if (!workspace) return 1;
+        }}
+{more}    }}
+    if (status) {{
+        fprintf(stderr, "{symbol}: error %d\\n", status);
+        return 1;
+    }}
+{printing}    return 0;
+}}
+"""
+
 _READ_FILE = """
 static int read_file(const char *path, void *to, size_t bytes) {
     FILE *file = fopen(path, "rb");
@@ -79,7 +119,7 @@ _READING = """\
 
 _USED = (
     "state", "weights", "workspace", "bytes", "status", "i", "argc", "argv", "read_file", "fopen", "fread",
-    "fclose", "printf", "malloc", "strtoll",
+    "fclose", "printf", "malloc", "strtoll", "free",
 )  # fmt: skip
 
 
@@ -88,6 +128,8 @@ def example(interface: Interface, separate: bool) -> str:
     name, function = interface.name, interface.functions[0]
     if isinstance(function.entry, OpenEntryPoint):
         return _open_example(interface, function, function.entry.sizes_name, separate)
+    if isinstance(function.entry, StagedEntryPoint):
+        return _staged_example(interface, function, separate)
     names = CNames(name, *_USED)
     arrays = [(names.new(a.name), a, size) for a, size in zip(function.arrays, function.sizes, strict=True)]
     declarations = [f"static {array.c_type} {variable}[{size}];" for variable, array, size in arrays]
@@ -113,60 +155,124 @@ def example(interface: Interface, separate: bool) -> str:
 
 def _open_example(interface: Interface, function: CFunction, sizes_symbol: str, separate: bool) -> str:
     """The text of a program that calls a function with sizes."""
-    name, names = interface.name, CNames(interface.name, *_USED)
-    axes = [names.new(axis) for axis in function.axes]
-    arrays = [(names.new(a.name), a) for a in function.arrays]
-    shapes = {variable: names.new(f"{variable}_shape") for variable, a in arrays if a.is_open}
-    left = iter(axes)
-    counts = [
-        _count(array, left if number < len(function.inputs) else shapes.get(variable, ""))
-        for number, (variable, array) in enumerate(arrays)
-    ]
-    inputs, outputs = arrays[: len(function.inputs)], arrays[len(function.inputs) :]
-    told = {variable: shapes[variable] for variable, array in outputs if array.is_open}
-    files = [f"{array.name}.bin" for _, array in inputs]
-    first = 1 + len(axes) + separate
-    memory = {
-        variable: f"    {variable} = malloc({count} * sizeof *{variable} + 1);\n"
-        for (variable, _), count in zip(arrays, counts, strict=True)
-    }
-    reading = [
-        memory[variable] + f"    if (!{variable} || !read_file(argv[{first + n}], {variable}, "
-        f"{count} * sizeof *{variable})) {{\n"
-        + f'        fprintf(stderr, "cannot read %s\\n", argv[{first + n}]);\n        return 1;\n    }}\n'
-        for n, ((variable, _), count) in enumerate(zip(inputs, counts, strict=False))
-    ]
-    if separate:
-        reading.insert(0, f"    if (!read_file(argv[{first - 1}], weights, sizeof weights)) return 1;\n")
-    variables = [f"int64_t {axis};" for axis in axes]
-    variables += [
-        f"int64_t {shape}[{len(array.type.static_shape)}];"
-        for variable, array in outputs
-        if (shape := told.get(variable))
-    ]
-    variables += [f"{array.c_type} *{variable};" for variable, array in arrays]
-    printing = _printing((v, a, n) for (v, a), n in zip(outputs, counts[len(inputs) :], strict=True))
-    if outputs:
-        variables.append("size_t i;")
+    sized = _Sized.of(interface, function, separate)
+    inputs, told = sized.inputs, sized.shapes
+    asked = [*sized.axes, *(inputs[n][0] for n in function.sized), *told.values()]
+    arguments = [*sized.axes, *(variable for variable, _ in (*inputs, *sized.outputs))]
     return _OPEN_MAIN.format(
-        name=name, symbol=function.symbol, sizes_symbol=sizes_symbol,
-        source=" and inputs from files that hold them as they are in memory" if inputs else "",
-        weights_array=f"static uint64_t weights[{name.upper()}_WEIGHTS / 8];\n" if separate else "",
-        read_file=_READ_FILE if reading else "",
-        variables="".join(f"    {line}\n" for line in variables),
-        count=first + len(files),
-        usage=" ".join([*axes, *([f"{name}.weights"] if separate else []), *files]),
-        sizes="".join(f"    {axis} = strtoll(argv[{n}], 0, 10);\n" for n, axis in enumerate(axes, 1)),
-        asked="".join(
-            f"{each}, " for each in (*axes, *(inputs[n][0] for n in function.sized), *told.values())
-        ),
-        memory="".join(memory[variable] for variable, _ in outputs),
-        missing="".join(f" || !{variable}" for variable, _ in outputs),
-        reading="".join(reading),
-        weights=", weights, sizeof weights" if separate else "",
-        arguments=", ".join([*axes, *(variable for variable, _ in arrays)]),
-        printing=printing,
-    )  # fmt: skip
+        sizes_symbol=sizes_symbol,
+        asked="".join(f"{each}, " for each in asked),
+        memory="".join(sized.memory[variable] for variable, _ in sized.outputs),
+        missing="".join(f" || !{variable}" for variable, _ in sized.outputs),
+        arguments=", ".join(arguments),
+        variables=sized.declared(),
+        **sized.texts,
+    )
+
+
+def _staged_example(interface: Interface, function: CFunction, separate: bool) -> str:
+    """The text of a program that calls a function which tells how much memory it needs."""
+    sized, guard = _Sized.of(interface, function, separate), interface.name.upper()
+    arguments = [*sized.axes, *(variable for variable, _ in sized.inputs)]
+    memory, more, rooms = "", "", ""
+    for variable, array in sized.outputs:
+        arguments.append(variable)
+        if (shape := sized.shapes.get(variable)) is None:
+            memory += f"{sized.memory[variable]}    if (!{variable}) return 1;\n"
+            continue
+        room = sized.names.new(f"{variable}_room")
+        arguments += [room, shape]
+        rooms += f"    size_t {room} = 0;\n"
+        memory += f"    {variable} = NULL;\n"
+        elements = _count(Array(array.name, TensorType(int32, array.type.shape)), shape)
+        more += f"            {room} = {elements};\n            free({variable});\n"
+        more += f"        {sized.memory[variable]}            if (!{variable}) return 1;\n"
+    told = f"        if (status == {guard}_SMALL_RESULT) {{\n{more}        }}\n" if more else ""
+    return _STAGED_MAIN.format(
+        guard=guard,
+        memory=memory,
+        more=told,
+        arguments=", ".join(arguments),
+        variables=rooms + sized.declared(),
+        **sized.texts,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """The parts of a program that calls a function with sizes.
+
+    Attributes:
+        names: Names of variables that are taken.
+        axes: The variables of sizes.
+        inputs: The variable of each input.
+        outputs: The variable of each result.
+        shapes: The variable of the shape of each result whose size is told.
+        memory: The statement that allocates each array.
+        texts: Parts of the text by name.
+    """
+
+    names: CNames
+    axes: list[str]
+    inputs: list[tuple[str, Array]]
+    outputs: list[tuple[str, Array]]
+    shapes: dict[str, str]
+    memory: dict[str, str]
+    texts: dict[str, Any]
+
+    @classmethod
+    def of(cls, interface: Interface, function: CFunction, separate: bool) -> _Sized:
+        """Return what a program that calls this function has."""
+        name, names = interface.name, CNames(interface.name, *_USED)
+        axes = [names.new(axis) for axis in function.axes]
+        arrays = [(names.new(a.name), a) for a in function.arrays]
+        inputs, outputs = arrays[: len(function.inputs)], arrays[len(function.inputs) :]
+        shapes = {variable: names.new(f"{variable}_shape") for variable, a in outputs if a.is_open}
+        left = iter(axes)
+        counts = [
+            _count(array, left if number < len(inputs) else shapes.get(variable, ""))
+            for number, (variable, array) in enumerate(arrays)
+        ]
+        files = [f"{array.name}.bin" for _, array in inputs]
+        first = 1 + len(axes) + separate
+        memory = {
+            variable: f"    {variable} = malloc({count} * sizeof *{variable} + 1);\n"
+            for (variable, _), count in zip(arrays, counts, strict=True)
+        }
+        reading = [
+            memory[variable] + f"    if (!{variable} || !read_file(argv[{first + n}], {variable}, "
+            f"{count} * sizeof *{variable})) {{\n"
+            + f'        fprintf(stderr, "cannot read %s\\n", argv[{first + n}]);\n        return 1;\n    }}\n'
+            for n, ((variable, _), count) in enumerate(zip(inputs, counts, strict=False))
+        ]
+        if separate:
+            reading.insert(0, f"    if (!read_file(argv[{first - 1}], weights, sizeof weights)) return 1;\n")
+        texts = {
+            "name": name,
+            "symbol": function.symbol,
+            "source": " and inputs from files that hold them as they are in memory" if inputs else "",
+            "weights_array": f"static uint64_t weights[{name.upper()}_WEIGHTS / 8];\n" if separate else "",
+            "read_file": _READ_FILE if reading else "",
+            "count": first + len(files),
+            "usage": " ".join([*axes, *([f"{name}.weights"] if separate else []), *files]),
+            "sizes": "".join(f"    {axis} = strtoll(argv[{n}], 0, 10);\n" for n, axis in enumerate(axes, 1)),
+            "reading": "".join(reading),
+            "weights": ", weights, sizeof weights" if separate else "",
+            "printing": _printing(
+                (v, a, n) for (v, a), n in zip(outputs, counts[len(inputs) :], strict=True)
+            ),
+        }
+        return cls(names, axes, inputs, outputs, shapes, memory, texts)
+
+    def declared(self) -> str:
+        """Return the declarations of variables."""
+        lines = [f"int64_t {axis};" for axis in self.axes]
+        for variable, array in self.outputs:
+            if variable in self.shapes:
+                lines.append(f"int64_t {self.shapes[variable]}[{len(array.type.static_shape)}];")
+        lines += [f"{array.c_type} *{variable};" for variable, array in (*self.inputs, *self.outputs)]
+        lines += ["size_t i;"] if self.outputs else []
+        return "".join(f"    {line}\n" for line in lines)
 
 
 def _count(array: Array, told: str | Iterator[str]) -> str:

@@ -19,6 +19,7 @@ from staticgraph.compiler.codegen.llvm.open_interface import (
     TOO_LARGE,
     OpenEntryPoint,
 )
+from staticgraph.compiler.codegen.llvm.staged_interface import SMALL_RESULT, StagedEntryPoint
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.runtime.aot.interface import CFunction, Field, Interface
 
@@ -64,6 +65,13 @@ _SIZED = """\
    Sizes of arrays are parameters: `x_0` is the first size of `x`. They may be elements of inputs: `n[0]`.
    Such a function works in a workspace of the caller's, at any address: of as many bytes as NAME_sizes tells,
    or more. The content does not matter.
+"""
+
+_STAGED = """\
+   A function without a NAME_sizes computes what the data decide the size of. `*bytes` says how large its
+   workspace is, and `y_room` how many elements there is room for in `y`; the function tells the shape in
+   `y_shape`. If the workspace is too small it returns SMALL_WORKSPACE, and tells in `*bytes` how large it
+   must be at least; if there is too little room it returns SMALL_RESULT. Give it more and call it again.
 """
 
 _VARIABLES = """
@@ -115,7 +123,7 @@ def header(interface: Interface, source: str, target: CpuTarget, separate: bool)
         source=_comment(source),
         labels=_comment(", ".join(f.label for f in functions)),
         unusual=_unusual(interface),
-        sized=_SIZED if any(f.axes for f in functions) else "",
+        sized=_sized(functions),
         errors="\n".join(_errors(interface, separate)),
         sizes="\n".join(line for f in functions for line in _sizes(f)),
         pool=_pool(interface),
@@ -126,6 +134,13 @@ def header(interface: Interface, source: str, target: CpuTarget, separate: bool)
         init=_init(interface, separate),
         functions="\n".join(_prototype(name, f) for f in functions),
     )
+
+
+def _sized(functions: Iterable[CFunction]) -> str:
+    """Explain functions that take sizes, or tell them."""
+    staged = [isinstance(function.entry, StagedEntryPoint) for function in functions]
+    opened = any(function.axes for function in functions)
+    return (_SIZED if opened else "") + (_STAGED if any(staged) else "")
 
 
 def _sizes(function: CFunction) -> Iterable[str]:
@@ -144,12 +159,15 @@ def _errors(interface: Interface, separate: bool) -> Iterable[str]:
         yield f"#define {guard}_NO_NUMBER {NO_NUMBER} /* that of a helper is too large */"
     if any(function.entry.checked for function in interface.functions):
         yield f"#define {guard}_OUT_OF_RANGE {OUT_OF_RANGE} /* an index, a label or a divisor is */"
-    if any(function.axes for function in interface.functions):
+    staged = any(isinstance(function.entry, StagedEntryPoint) for function in interface.functions)
+    if staged or any(function.axes for function in interface.functions):
         yield f"#define {guard}_NEGATIVE_SIZE {NEGATIVE_SIZE} /* a size is negative */"
         yield f"#define {guard}_TOO_LARGE {TOO_LARGE} /* sizes need more bytes than there are addresses */"
         yield f"#define {guard}_SIZES_DISAGREE {SIZES_DISAGREE} /* sizes that must be equal are not */"
         yield f"#define {guard}_OTHER_SIZES {OTHER_SIZES} /* the function is not for such sizes */"
         yield f"#define {guard}_SMALL_WORKSPACE {SMALL_WORKSPACE} /* it needs a larger workspace */"
+    if staged:
+        yield f"#define {guard}_SMALL_RESULT {SMALL_RESULT} /* it needs more room for a result */"
 
 
 def _field(field: Field) -> str:
@@ -182,6 +200,15 @@ def _prototype(name: str, function: CFunction) -> str:
     parameters = [f"{name} *self", *sizes, *takes]
     parameters += [f"{a.c_type} *{a.name}" for a in function.outputs]
     comment = f"/* {_comment(function.label)}: {inputs} -> {outputs} */"
+    if isinstance(function.entry, StagedEntryPoint):
+        parameters = parameters[: 1 + len(sizes) + len(takes)]
+        for array in function.outputs:
+            parameters.append(f"{array.c_type} *{array.name}")
+            if array.is_open:
+                rank = len(array.type.static_shape)
+                parameters += [f"size_t {array.name}_room", f"int64_t {array.name}_shape[{rank}]"]
+        parameters += ["void *workspace", "size_t *bytes"]
+        return f"{comment}\nint {function.symbol}({', '.join(parameters)});\n"
     if not isinstance(function.entry, OpenEntryPoint):
         return f"{comment}\nint {function.symbol}({', '.join(parameters)});\n"
     told = [f"int64_t {a.name}[{len(a.type.static_shape)}]" for a in function.outputs if a.is_open]

@@ -12,6 +12,7 @@ import re
 
 from staticgraph.compiler.codegen.llvm.c_interface import CState, EntryPoint, SharedPool
 from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint
+from staticgraph.compiler.codegen.llvm.staged_interface import StagedEntryPoint
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
@@ -99,7 +100,7 @@ class CFunction:
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     sizes: tuple[str | None, ...]
-    entry: EntryPoint | OpenEntryPoint
+    entry: EntryPoint | OpenEntryPoint | StagedEntryPoint
     axes: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     sized: tuple[int, ...] = ()
@@ -111,8 +112,12 @@ class CFunction:
     @property
     def programs(self) -> list[str]:
         """The symbols of its programs."""
-        entry = self.entry
-        return [p.entry.name for p in entry.programs] if isinstance(entry, OpenEntryPoint) else [entry.name]
+        match self.entry:
+            case StagedEntryPoint(stages=stages):
+                return [p.entry.name for stage in stages for p in stage.entry.programs]
+            case OpenEntryPoint(programs=programs):
+                return [p.entry.name for p in programs]
+        return [self.entry.name]
 
     @property
     def arrays(self) -> tuple[Array, ...]:

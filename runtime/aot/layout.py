@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.capture.all_sizes import OpenMade
 from staticgraph.compiler.capture.open_shapes import OpenShapes
@@ -21,49 +20,33 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     StateCopy,
 )
 from staticgraph.compiler.codegen.llvm.open_interface import OpenCProgram, OpenEntryPoint, SizeInArray
+from staticgraph.compiler.codegen.llvm.staged_interface import Cut, StageCall, StagedEntryPoint, StagedOutput
 from staticgraph.compiler.compile import Compiled
-from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.open_sizes import linear, replaced
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, Size, same, same_shape
+from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.graph.sizes import symbol as symbol_of
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower.program import ARENA
-from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.aot.interface import Array, CFunction, CNames, Field, Interface
-from staticgraph.runtime.aot.steps import CompiledFunction
+from staticgraph.runtime.aot.functions import AnyFunction, CompiledFunction, StagedFunction, StageRun
+from staticgraph.runtime.aot.interface import Array, CFunction, CNames, Interface
+from staticgraph.runtime.aot.values import WORD, values_of
 from staticgraph.runtime.state.variables import VariableStore
 
-_WORD = 8  # bytes: the alignment of a state
 _MACROS = (
     "H", "WEIGHTS", "HELPERS", "NO_POINTER", "NOT_READY", "WRONG_WEIGHTS", "NO_NUMBER", "OUT_OF_RANGE",
-    "NEGATIVE_SIZE", "TOO_LARGE", "SIZES_DISAGREE", "OTHER_SIZES", "SMALL_WORKSPACE",
+    "NEGATIVE_SIZE", "TOO_LARGE", "SIZES_DISAGREE", "OTHER_SIZES", "SMALL_WORKSPACE", "SMALL_RESULT",
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Values:
-    """The variables and random states of all functions: where they are, and what they hold.
-
-    `fields` begin at `first` in a state and have `size` bytes there.
-    """
-
-    places: Mapping[Operation, Place]
-    fields: tuple[Field, ...]
-    first: int
-    size: int
-    content: bytes
-    fixed: int  # bytes of it that are weights
-    digest: int  # the same for equal places and types, and not 0
-
-
 def interface_of(
-    name: str, functions: Sequence[CompiledFunction], store: VariableStore, helpers: int
+    name: str, functions: Sequence[AnyFunction], store: VariableStore, helpers: int
 ) -> Interface:
     """The interface of these functions, for programs that call it `name`. `helpers`: threads of a pool."""
-    weights, pool = _WORD, 2 * _WORD if helpers else None  # words after the number
-    values = _values(functions, store, _WORD + (pool or weights))
+    weights, pool = WORD, 2 * WORD if helpers else None  # words after the number
+    stages = [stage for f in functions for stage in f.stages]
+    values = values_of(stages, store, WORD + (pool or weights))
     symbols = CNames("init", "pool_open", "pool_help", "pool_close", "pool", "variables")
     macros = CNames(*(f"{name}_{word}" for word in _MACROS))
     called = [symbols.new(f.name) for f in functions]
@@ -72,13 +55,16 @@ def interface_of(
         for f, each in zip(functions, called, strict=True)
     ]
     made = [
-        _function(f"{name}_{mine}", f"{name}_{sizes}", macros, f, values.places) for f, mine, sizes in pairs
+        _function(f"{name}_{mine}", f"{name}_{sizes}", macros, f, values.places)
+        if isinstance(f, CompiledFunction)
+        else (_staged(f"{name}_{mine}", macros, f, values.places), 0)
+        for f, mine, sizes in pairs
     ]
     after = values.first + values.size
     initial = StateCopy(Place(STATE, values.first), Place(WEIGHTS, values.fixed), values.size)
     state = CState(values.digest, weights, pool, after, initial)
     workspace = max(size for _, size in made) + ALIGNMENT - 1
-    private = max(padded(each.made.private) for f in functions for each in f.programs)
+    private = max(padded(each.made.private) for stage in stages for each in stage.programs)
     return Interface(
         name,
         values.fields,
@@ -86,66 +72,9 @@ def interface_of(
         state,
         values.content,
         workspace,
-        _up(after + workspace, _WORD),
+        _up(after + workspace, WORD),
         SharedPool(helpers, private) if helpers else None,
     )
-
-
-def _values(functions: Sequence[CompiledFunction], store: VariableStore, first: int) -> _Values:
-    """Variables that a function changes are in the state, and all others are weights."""
-    types = _types(functions)
-    steps = [step for f in functions for step in f.steps]
-    random = {op for step in steps for op in (*step.counters, *step.draws)}
-    written = {op for step in steps for op in step.writes}
-    changed = [*_in_order(written), *_in_order(random)]
-    places: dict[Operation, Place] = {}
-    weights, initial = bytearray(), bytearray()
-    for op in _in_order({op for step in steps for op in step.reads} - written):
-        places[op] = Place(WEIGHTS, len(weights))
-        weights += _value(op, types[op], store)
-        weights += bytes(padded(len(weights)) - len(weights))
-    names, fields = CNames(), []
-    for op in changed:
-        array = Array(names.new(op.name), types[op])
-        initial += bytes(-len(initial) % array.alignment)
-        places[op] = Place(STATE, first + len(initial))
-        fields.append(Field(array, op.name))
-        initial += _value(op, types[op], store).ljust(array.stored, b"\0")
-    # A struct ends at a multiple of its alignment.
-    initial += bytes(-len(initial) % max((f.array.alignment for f in fields), default=1))
-    content = bytes(weights + initial + bytes(-len(initial) % _WORD))
-    where = [f"{op.name} {types[op]} {place.base} {place.offset}" for op, place in places.items()]
-    digest = hashlib.blake2b("\n".join(where).encode(), digest_size=_WORD).digest()
-    number = int.from_bytes(digest, "little") or 1
-    return _Values(places, tuple(fields), first, len(initial), content, len(weights), number)
-
-
-def _types(functions: Sequence[CompiledFunction]) -> dict[Operation, TensorType]:
-    """The types of variables and random states. UnimplementedError for a variable that changes its shape."""
-    found: dict[Operation, TensorType] = {}
-    for function, compiled in ((f, each.made) for f in functions for each in f.programs):
-        step, program = compiled.step, compiled.program
-        before = zip((*step.reads, *step.counters), program.arguments[len(step.feeds) :], strict=True)
-        after = zip((*step.writes, *step.draws), program.results[step.fetches :], strict=False)
-        for op, type in (*before, *after):
-            known = found.setdefault(op, type)
-            if known.dtype is not type.dtype or not same_shape(known.static_shape, type.static_shape):
-                text = f"{function.name} cannot be compiled ahead: it makes a {found[op]} a {type}"
-                hint = "in a compiled program a variable has one shape"
-                raise UnimplementedError(layout(text, None, [(op.name, op.where)], hint), op)
-    return found
-
-
-def _value(op: Operation, type: TensorType, store: VariableStore) -> bytes:
-    """Return the bytes of a variable or of the state of a random op; zeros for a variable without a value.
-
-    Elsewhere, a random op without a seed starts at an arbitrary point. Here it starts at the beginning, so
-    that the same file always makes the same object.
-    """
-    if op.definition.name != "variable":
-        state = store.random_state(op)
-        return (state if state[1:].any() else state * 0).tobytes()
-    return store.stored(op).tobytes() if op in store else bytes(type.size * type.dtype.size)
 
 
 def _function(
@@ -179,11 +108,11 @@ def _function(
     arrays = [*inputs, *results]
     sizes = tuple(None if a.is_open else macros.new(f"{symbol}_{a.name}").upper() for a in arrays)
     if not function.is_open:
-        workspace = _Workspace(_WORD * program.slots)
+        workspace = _Workspace(WORD * program.slots)
         entry = _entry(symbol, function, function.programs[0].made, places, workspace)
         return CFunction(function.name, inputs, results, sizes, entry), workspace.size
     programs = [
-        _program(f"{symbol}_{number}", function, each, places, axes, [a.is_open for a in results])
+        _program(f"{symbol}__{number}", function, each, places, axes, [a.is_open for a in results])
         for number, each in enumerate(function.programs)
     ]
     read = [
@@ -194,6 +123,50 @@ def _function(
     opened = OpenEntryPoint(symbol, sizes_symbol, tuple(programs), tuple(read))
     conditions = tuple(_conditions(each.shapes, axes) for each in function.programs)
     return CFunction(function.name, inputs, results, sizes, opened, named, conditions, shapes.sized), 0
+
+
+def _staged(
+    symbol: str, macros: CNames, function: StagedFunction, places: Mapping[Operation, Place]
+) -> CFunction:
+    """A function of the interface that runs several stages."""
+    names = CNames("self", "workspace", "bytes")
+    labels = [names.new(n) for n in function.inputs]
+    inputs = [Array(n, _with_names(t, n)) for n, t in zip(labels, function.types, strict=True)]
+    outputs = [Array(n := names.new(label), _with_names(t, n)) for label, (_, t) in function.outputs.items()]
+    steps = [
+        step if isinstance(step, Cut) else _stage_call(f"{symbol}__stage{n}", step, places)
+        for n, step in enumerate(function.steps)
+    ]
+    told = zip(function.outputs.values(), outputs, strict=True)
+    entry = StagedEntryPoint(
+        symbol,
+        tuple((t.shape or (), t.dtype) for t in function.types),
+        tuple(steps),
+        tuple(StagedOutput(number, array.is_open) for (number, _), array in told),
+    )
+    arrays = [*inputs, *outputs]
+    sizes = tuple(None if a.is_open else macros.new(f"{symbol}_{a.name}").upper() for a in arrays)
+    axes = tuple(repr(n) for array in inputs for n in array.type.static_shape if isinstance(n, Size))
+    return CFunction(function.name, tuple(inputs), tuple(outputs), sizes, entry, axes)
+
+
+def _stage_call(symbol: str, step: StageRun, places: Mapping[Operation, Place]) -> StageCall:
+    stage = step.stage
+    made, _ = _function(symbol, f"{symbol}_sizes", CNames(), stage, places)
+    assert isinstance(made.entry, OpenEntryPoint)
+    taken = zip(step.feeds, stage.shapes.shapes, strict=True)
+    results = tuple((_left_open(array.type.static_shape), array.type.dtype) for array in made.outputs)
+    return StageCall(made.entry, tuple((n, _left_open(s)) for n, s in taken), results, stage.commits)
+
+
+def _left_open(shape: Sequence[AnySize]) -> tuple[int | None, ...]:
+    return tuple(None if isinstance(n, Size) else n for n in shape)
+
+
+def _with_names(type: TensorType, name: str) -> TensorType:
+    """Return a type with names for the sizes that are not known: `x_0` for the first size of `x`."""
+    sizes = enumerate(type.shape or ())
+    return TensorType(type.dtype, tuple(symbol_of(f"{name}_{d}") if n is None else n for d, n in sizes))
 
 
 def _result(function: CompiledFunction, fetch: int, label: str) -> TensorType:
@@ -251,8 +224,8 @@ def _program(
 ) -> OpenCProgram:
     """One program of a function that takes sizes. `told`: the outputs whose shape the caller may ask for."""
     compiled, program = each.made, each.made.program
-    workspace = _Workspace(_WORD * program.slots)
-    numbers = workspace.reserve(_WORD * len(compiled.sizes))
+    workspace = _Workspace(WORD * program.slots)
+    numbers = workspace.reserve(WORD * len(compiled.sizes))
     entry = _entry(symbol, function, compiled, places, workspace, numbers)
     outputs = [program.results[n] for n in function.outputs.values()]
     types = [*program.arguments[: len(function.inputs)], *outputs]
@@ -305,7 +278,7 @@ def _entry(
             results.append(arguments[step.updates[n]])
         else:
             results.append(workspace.reserve(size))
-            if n in changed:
+            if n in changed and function.commits:
                 copies.append(StateCopy(places[changed[n]], results[-1], size))
     if arena is None:
         arena = workspace.reserve(0)
@@ -320,7 +293,9 @@ def _entry(
         compiled.entry,
         (arena, *scratch, constants, *arguments, *results, *lent),
         tuple(copies),
-        tuple((places[op], steps) for op, steps in zip(step.counters, step.advances, strict=True)),
+        tuple((places[op], steps) for op, steps in zip(step.counters, step.advances, strict=True))
+        if function.commits
+        else (),
         step.checked,
     )
 
@@ -344,10 +319,6 @@ class _Workspace:
 
 def _parameter(number: int) -> Place:
     return Place(f"%p{number}")
-
-
-def _in_order(operations: Iterable[Operation]) -> list[Operation]:
-    return sorted(operations, key=lambda op: op.id)
 
 
 def _up(size: int, alignment: int) -> int:

@@ -2,8 +2,8 @@
 
 Sizes that the graph and the user leave open are open in the steps.
 
-What cannot be compiled ahead is said with the operation at fault: ops that are called in Python, and shapes
-that depend on values.
+If the data decide sizes, a function has several steps: see `staged`. What cannot be compiled ahead is said
+with the operation at fault.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import count
 from staticgraph.compiler.capture.all_sizes import AllSizes, OpenMade, for_all_sizes
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.capture.segments import stages
+from staticgraph.compiler.capture.segments import is_padded, stages
 from staticgraph.compiler.capture.step import (
     CaptureRequest,
     NeedsFeeds,
@@ -38,6 +38,7 @@ from staticgraph.compiler.graph.shapes import Shape, TensorType, compatible
 from staticgraph.compiler.graph.sizes import Size, is_open, symbol
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.aot.functions import AnyFunction, CompiledFunction
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files.loaded import LoadedFunction, LoadedGraph
 from staticgraph.runtime.reports.asked_sizes import asked
@@ -84,32 +85,9 @@ class Shapes:
         return tuple(chosen)
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledFunction:
-    """One function of the file: its inputs in order, and for each output the fetch that it is.
-
-    `shapes` are those of the inputs, and the contents of those whose values are sizes, with a symbol for each
-    open size. `programs` differ in the sizes that they take.
-    """
-
-    name: str
-    inputs: tuple[str, ...]
-    outputs: dict[str, int]
-    shapes: OpenShapes
-    programs: tuple[OpenMade[Compiled], ...]
-
-    @property
-    def steps(self) -> list[Step]:
-        return [each.made.step for each in self.programs]
-
-    @property
-    def is_open(self) -> bool:
-        return self.shapes.count > 0
-
-
 def compiled_functions(
     net: LoadedGraph, names: Iterable[str], target: CpuTarget, shapes: Shapes
-) -> list[CompiledFunction]:
+) -> list[AnyFunction]:
     """These functions of `net`, for a target. UnimplementedError for one that needs Python."""
     with net.session.held() as store:
         variables = [op for op in net.graph.get_operations() if op.definition.name == "variable"]
@@ -124,7 +102,7 @@ def _compiled(
     variables: Mapping[Operation, TensorType | None],
     target: CpuTarget,
     shapes: Shapes,
-) -> CompiledFunction:
+) -> AnyFunction:
     taken: dict[Tensor, str] = {}
     for label, tensor in function.inputs.items():
         if _is_taken(label, tensor, function, shapes):
@@ -136,19 +114,33 @@ def _compiled(
     )
     targets = [] if function.step is None else [function.step]
     fetches = Fetches(graph, [*function.outputs.values(), *targets])
-    around = stages(fetches.tensors, fetches.targets, frozenset(taken))
-    if hosts := (*around.leading, *around.trailing):
-        raise _refuse(name, [(op.definition.name, op.name, op.where) for op in hosts], "is done in Python")
     labels, feeds = tuple(taken.values()), tuple(taken)
-    outputs = {label: fetches.tensors.index(t) for label, t in function.outputs.items()}
-    make = partial(_program, name, fetches, feeds, variables, target)
-    match for_all_sizes(start, feeds, make, _MOST_PROGRAMS):
-        case AllSizes(sized, programs):
-            return CompiledFunction(name, labels, outputs, sized, tuple(_of_one_interface(programs)))
-        case NeedsFeeds(tensors):
-            raise _decided_late(name, tensors)
-        case refusal:
-            raise _asked(name, labels, refusal.start, refusal.cause)
+    around = stages(fetches.tensors, fetches.targets, frozenset(taken))
+    hosts = (*around.leading, *around.trailing)
+    if in_python := [op for op in hosts if not is_padded(op)]:  # before anything is compiled
+        raise _refuse(name, in_python, "is done in Python")
+    try:
+        if hosts:
+            raise _refuse(name, hosts, "is done in Python")
+        make = partial(_program, name, fetches, feeds, variables, target)
+        match for_all_sizes(start, feeds, make, _MOST_PROGRAMS):
+            case AllSizes(sized, programs):
+                outputs = {label: fetches.tensors.index(t) for label, t in function.outputs.items()}
+                return CompiledFunction(name, labels, outputs, sized, tuple(_of_one_interface(programs)))
+            case NeedsFeeds(tensors):
+                raise _decided_late(name, tensors)
+            case refused:
+                raise _asked(name, labels, refused.start, refused.cause)
+    except UnimplementedError as refusal:  # of one step: several stages may do
+        from staticgraph.runtime.aot.staged import NeedsPython, staged_function  # few functions need it
+
+        try:
+            staged = staged_function(name, labels, feeds, start, function.outputs, fetches, variables, target)
+        except NeedsPython as needs:
+            raise _refuse(name, needs.operations, needs.why) from None
+        if staged is None:
+            raise refusal
+        return staged
 
 
 def _program(
@@ -173,11 +165,11 @@ def _program(
         case NeedsStage(tensors):
             raise _decided_late(name, tensors)
         case NeedsHost(op):
-            raise _refuse(name, [(op.definition.name, op.name, op.where)], "is done in Python")
+            raise _refuse(name, [op], "is done in Python")
         case NeedsTypes() as needs:
             raise AssertionError(needs)  # those of all variables are given
     if calls := made.program.host_calls:
-        raise _refuse(name, [_described(call.node) for call in calls], "has no machine code")
+        raise _refusal(name, [_described(call.node) for call in calls], "has no machine code")
     return made
 
 
@@ -219,7 +211,11 @@ def _is_taken(label: str, tensor: Tensor, function: LoadedFunction, shapes: Shap
     return label in function.required or label in shapes.given or not is_placeholder
 
 
-def _refuse(
+def _refuse(function: str, operations: Iterable[Operation], why: str) -> UnimplementedError:
+    return _refusal(function, [(op.definition.name, op.name, op.where) for op in operations], why)
+
+
+def _refusal(
     function: str, operations: Iterable[tuple[str, str, Provenance | None]], why: str
 ) -> UnimplementedError:
     """The error for operations, each as its kind, its name and its line."""

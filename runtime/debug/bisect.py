@@ -141,7 +141,7 @@ def backend_of(
 def how(
     backend: DeviceUnderTest, without: frozenset[str] = frozenset(), tolerance: Tolerance = ROUNDING
 ) -> How:
-    """With this back end, and without these optional passes."""
+    """Describe a way to run a step: on this back end, without these optional passes."""
     return How(backend, replace(tolerance, loose=backend.loose), without)
 
 

@@ -1,4 +1,4 @@
-"""When two results are the same: as far as rounding goes.
+"""Equality of two results, as far as rounding goes.
 
 Two correct programs round differently. How much that matters depends on the data: of a sum of large numbers
 that cancel, no digit may be right. So a result may differ by what follows from the number of terms, and,
@@ -209,7 +209,7 @@ def compared(
 
 
 def terms(nodes: Sequence[Node]) -> int:
-    """In how many terms the longest sum is that nodes compute."""
+    """Return the number of terms of the longest sum that nodes compute."""
     longest = 1
     for node in nodes:
         inner = [n for each in functions(node.attrs) for n in each.nodes]

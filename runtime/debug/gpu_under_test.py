@@ -59,7 +59,7 @@ class GpuUnderTest:
         return self._accepted(partial(coded, step, fusion, program))
 
     def _accepted(self, compiled: Callable[..., GpuCompiled]) -> GpuCompiled:
-        """With those convolutions by the library that it does."""
+        """Compile, and once more without the library's convolutions that the device has refused."""
         made = compiled(target=self._target)
         return compiled(target=self._target) if self.device.refuses(made.convolutions) else made
 

@@ -20,7 +20,7 @@ from stat import S_ISREG
 from typing import Any
 
 from staticgraph.compiler.graph.checks.arguments import path_of
-from staticgraph.compiler.graph.errors import SaveError, misuse
+from staticgraph.compiler.graph.errors import OpError, SaveError, misuse
 
 
 def write_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
@@ -35,7 +35,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
     path = path_of(path, "path")
     try:
         yield
-    except SaveError:
+    except OpError:  # it is told already
         raise
     except OSError as error:
         raise _refusal(Path(path), error) from None

@@ -216,7 +216,7 @@ def _inherited(node: Node, inputs: Sequence[Item]) -> Sort:
 def _made_here(
     node: Node, array: np.ndarray, finite: np.ndarray, sort: Sort, inputs: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Which elements of `array` the node itself is the source of."""
+    """Find the elements of `array` that the node itself is the source of."""
     made = ~finite
     if node.op.kind is Kind.ELEMENTWISE:  # each element has its own
         good = [np.isfinite(each) for each in inputs if each.dtype.kind in "fc"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.arguments import path_of
 from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, compatible
@@ -30,7 +31,7 @@ _MOST_LISTED = 5  # keys in a message
 
 def checkpoint_file(prefix: str | os.PathLike[str]) -> str:
     """The file of the checkpoint with this prefix."""
-    return f"{os.fspath(prefix)}.index"
+    return f"{path_of(prefix, 'prefix')}.index"
 
 
 def write(prefix: str, variables: Mapping[str, Saved], session: Session, more: Mapping[str, Stored]) -> None:

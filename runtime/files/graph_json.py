@@ -363,7 +363,7 @@ _PLAIN: dict[tuple[str, str], tuple[Any, ...]] = {
 
 
 def refusal(op: OpDef, attrs: Mapping[str, Any]) -> str | None:
-    """Why no file can hold an operation, None if it can.
+    """Return a reason that no file can hold an operation, None if one can.
 
     >>> from staticgraph.compiler.graph.opdef import OPS
     >>> refusal(OPS["print_line"], {"stream": "/home/me/.profile"})

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
+from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.capture.step import NeedsHost, NeedsStage, Step
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor, regions_of
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.host_ops.host_run_state import HostRunState
+from staticgraph.runtime.host_ops.host_run_state import Call, Event, HostRunState
 from staticgraph.runtime.host_ops.segmented_run import SegmentedRun, StageKey
 from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.state.variables import PendingWrites
@@ -22,11 +23,19 @@ from staticgraph.runtime.state.variables import PendingWrites
 
 @dataclass(frozen=True, slots=True)
 class StageMade:
-    """A compiled stage: its step, the types of what it fetches, and its programs, which are the caller's."""
+    """A compiled stage.
+
+    Attributes:
+        step: Its step.
+        fetched: The types of what it fetches.
+        programs: Its programs, which are the caller's.
+        start: The shapes of its feeds, and the contents of those that are sizes.
+    """
 
     step: Step
     fetched: Sequence[TensorType]
     programs: Any
+    start: OpenShapes
 
 
 # Compiles a stage for feeds of these types; None if that cannot be done without data.
@@ -62,6 +71,27 @@ class PlannedRun(SegmentedRun):
             The host ops that must be called before the compiled stages, and the stages. None if they cannot
             be told without data: loops and branches that Python does are runs of their own.
         """
+        if self._plan(feeds) is None:
+            return None
+        caches = [(stage, p) for (stage, _), p in self._caches.items() if p in self._made]
+        return self._forced, [
+            PlannedStage(stage.key_of(p.feeds), tuple(self._early[stage]), self._made[p].programs)
+            for stage, p in caches
+        ]
+
+    def events(self, feeds: Mapping[Tensor, TensorType]) -> list[Event] | None:
+        """Return the stages and the calls of host ops in order, also of those after the last stage.
+
+        None as of `stages`. The program of a stage is a `StageMade`.
+        """
+        turn = self._plan(feeds)
+        if turn is None:
+            return None
+        for op in self._stages.trailing:
+            turn.call(op)
+        return turn.events
+
+    def _plan(self, feeds: Mapping[Tensor, TensorType]) -> HostRunState | None:
         if self._stages.cuts or any(map(regions_of, self._hosts)):
             return None
         turn = _Types(feeds, self._store, self._stages, self._regions, (), self._pads)
@@ -69,11 +99,7 @@ class PlannedRun(SegmentedRun):
             self._compute(self._main(turn), turn)
         except _NoPlan:
             return None
-        caches = [(stage, p) for (stage, _), p in self._caches.items() if p in self._made]
-        return self._forced, [
-            PlannedStage(stage.key_of(p.feeds), tuple(self._early[stage]), self._made[p].programs)
-            for stage, p in caches
-        ]
+        return turn
 
     def _found(self, programs: ProgramCache, given: Sequence[Any], runs: bool) -> Any:
         found = self._made.get(programs)
@@ -105,6 +131,7 @@ class _Types(HostRunState):
         """Know the results of a host op."""
         self.called.add(op)
         self._learn(op.outputs, [t.type for t in op.outputs])
+        self.events.append(Call(op, len(self._padded(op))))
 
 
 def _no_regions(*_: Any) -> NoReturn:

@@ -14,6 +14,7 @@ import numpy as np
 from staticgraph.compiler.capture.step import Calls
 from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.control.control_flow import taken
 from staticgraph.compiler.ops.structural import variable_of
@@ -49,6 +50,8 @@ class Regions:
             if remaining() == 0:
                 text = "the time that the run was given is over"
                 raise DeadlineExceededError(layout(text, op.where), op)
+        if not count:
+            carried = [_as_written(a, t.type.shape) for a, t in zip(carried, body.results, strict=True)]
         return (*carried, np.array(count, np.int32))
 
     def taken(self, op: Operation, value: Value) -> tuple[np.ndarray, ...]:
@@ -70,3 +73,10 @@ class Regions:
         known = dict(zip(region.params, params, strict=True))
         arrays = [np.asarray(known[t] if t in known else value(t)) for t in feeds]
         return [np.asarray(a) for a in run(arrays)]
+
+
+def _as_written(array: np.ndarray, shape: Shape | None) -> np.ndarray:
+    """Return an array of rows of which none was written, with the axes that a round would have given it."""
+    if shape is None or array.shape[1:] != (0,) or len(shape) == 2:
+        return array
+    return np.zeros((len(array), *(n or 0 for n in shape[1:])), array.dtype)

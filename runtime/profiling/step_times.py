@@ -61,7 +61,7 @@ class KernelTime:
 
 @dataclass(frozen=True, slots=True)
 class TimedEvent:
-    """When a part of the last run was done: start in nanoseconds since 1970, duration in nanoseconds, and the
+    """Time of a part of the last run: start in nanoseconds since 1970, duration in nanoseconds, and the
     number of the thread, 0 for the one that called `run`.
     """
 
@@ -100,11 +100,11 @@ class StepTimes:
         return {k.name: 1e-9 * k.nanoseconds / self.runs for k in kernels}
 
     def share(self, time: KernelTime) -> float:
-        """Which part of the time of all threads it is."""
+        """Share of the time of all threads."""
         return time.nanoseconds / max(self.nanoseconds * self.threads, 1e-9)
 
     def reached(self, time: KernelTime, measured: Limits) -> tuple[float, str]:
-        """Which part of what a core can do at most a kernel does, whose work is known, and what limits it."""
+        """Share of a core's peak that a kernel of known work reaches, and what limits it."""
         assert time.kernel is not None, time
         bound = measured.bound(time.kernel)
         part = bound.nanoseconds * time.launches / time.nanoseconds if time.nanoseconds > 0 else 0.0

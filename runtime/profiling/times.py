@@ -82,8 +82,8 @@ class RoofBound:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of one core, or of another `whole`: multiply-adds of float32 as two operations each, per second; bytes
-    per second by where they are, and how many bytes each place has room for. `wide`: operations of float64.
+    """Limits of one core, or of another `whole`: operations of float32 per second, two for a multiply-add;
+    bytes per second by where they are, and how many bytes each place has room for. `wide`: those of float64.
     """
 
     flops: float

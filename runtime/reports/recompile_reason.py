@@ -65,7 +65,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why something is compiled: of what kind it is, and the sentence.
+    """Reason of a compile: its kind, and the sentence.
 
     `guard`: the guard that failed, as text; empty if none did.
     """

@@ -135,7 +135,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range") -> Tensor:
     """start, start + delta, start + 2 * delta, ... up to `limit` exclusively; range(n) counts from 0.
 
-    The numbers may be tensors; how many there are must then be known when the graph is compiled.
+    The numbers may be tensors, which a run tells.
 
     >>> import staticgraph as sg
     >>> sg.range(3, 18, 3)

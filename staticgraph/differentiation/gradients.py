@@ -191,7 +191,7 @@ def _joined(parts: list[Tensor]) -> Tensor:
 
 
 def why_no_gradient(ys: Any, x: Any) -> str:
-    """Why the derivative of `ys` by `x` is None: one sentence that says where the way from x to y is cut.
+    """Say in one sentence why the derivative of `ys` by `x` is None: where the way from x to y is cut.
 
     The empty string where the derivative exists.
 

@@ -18,7 +18,7 @@ _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 
 
 class _Connection:
-    """If the processes were connected, and if this one still takes part."""
+    """State of the connection of the processes, and if this one still takes part."""
 
     def __init__(self) -> None:
         self.is_open = False

@@ -54,6 +54,7 @@ class BatchNormalization(Layer):
     """
 
     _weights_in_order = ("gamma", "beta")
+    _zero_debias_mean = False  # `tf.contrib.layers.batch_norm` may ask for it
 
     def __init__(
         self,
@@ -187,9 +188,9 @@ class BatchNormalization(Layer):
 
     def _fused_operation(self, inputs: Tensor) -> Any:
         """The fused operation on `inputs`, with ones and zeros for weights that the layer does not have."""
-        size = self.moving_mean.shape.as_list()
-        gamma = self.gamma if self.gamma is not None else constant(1.0, inputs.dtype, size)
-        beta = self.beta if self.beta is not None else constant(0.0, inputs.dtype, size)
+        size, dtype = self.moving_mean.shape.as_list(), self.moving_mean.dtype
+        gamma = self.gamma if self.gamma is not None else constant(1.0, dtype, size)
+        beta = self.beta if self.beta is not None else constant(0.0, dtype, size)
         order = "NHWC" if self._axes == [3] else "NCHW"
         return partial(nn.fused_batch_norm, inputs, gamma, beta, epsilon=self.epsilon, data_format=order)
 
@@ -236,13 +237,20 @@ class BatchNormalization(Layer):
 
     def _follow(self, mean: Any, variance: Any, momentum: Any, training: Any) -> None:
         """Make the updates of the moving statistics."""
-        for moving, batch in ((self.moving_mean, mean), (self.moving_variance, variance)):
+        followed = ((self.moving_mean, mean, self._zero_debias_mean), (self.moving_variance, variance, False))
+        for moving, batch, zero_debias in followed:
+            batch = of_dtype(batch, moving.dtype)
+            follow = partial(assign_moving_average, moving, batch, momentum, zero_debias=zero_debias)
             if not isinstance(training, Tensor):
-                self.add_update(assign_moving_average(moving, batch, momentum, zero_debias=False))
-                continue
-            with counted_as(training.graph, 13):  # a branch in TensorFlow
-                batch = ops.select(training, batch, moving)  # outside training it follows itself: no change
-                self.add_update(assign_moving_average(moving, batch, momentum, zero_debias=False))
+                self.add_update(follow())
+            elif zero_debias:  # it counts its steps
+                from staticgraph.control_flow.branches import cond
+
+                self.add_update(cond(training, follow, moving.read_value))
+            else:
+                with counted_as(training.graph, 13):  # a branch in TensorFlow
+                    batch = ops.select(training, batch, moving)  # outside training it follows itself
+                    self.add_update(assign_moving_average(moving, batch, momentum, zero_debias=False))
 
 
 @function_of(

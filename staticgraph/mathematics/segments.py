@@ -155,18 +155,24 @@ def bincount(
     >>> sg.bincount([1, 1, 4]).shape.as_list()
     [5]
     """
-    with name_scope(None, "bincount", [arr, weights]):
+    counts = 12 + constants(arr, weights, minlength, maxlength) + (weights is None)
+    counts += (minlength is not None) + (maxlength is not None)
+    with name_scope(None, "bincount", [arr, weights]), counted_as(get_default_graph(), counts):
         arr = convert_to_tensor(arr, dtype=int32, name="arr")
-        some = ops.cast(ops.greater(reduce_prod(ops.shape_of(arr, out_type=int32)), 0), dtype=int32)
-        size = some * (reduce_max(arr) + 1)
+        some = ops.cast(ops.greater(reduce_prod(ops.shape_of(arr, out_type=int32)), 0), dtype=int64)
+        # In int64: one more than the greatest int32 is none. Of negative numbers the op tells which they are.
+        size = ops.maximum(some * (ops.cast(reduce_max(arr), dtype=int64) + 1), 0)
         if minlength is not None:
-            size = ops.maximum(convert_to_tensor(minlength, dtype=int32, name="minlength"), size)
+            size = ops.maximum(_length(minlength, "minlength"), size)
         if maxlength is not None:
-            size = ops.minimum(convert_to_tensor(maxlength, dtype=int32, name="maxlength"), size)
-        nothing = convert_to_tensor([], dtype=as_dtype(dtype))
-        return ops.bincount(
-            arr, nothing if weights is None else convert_to_tensor(weights, name="weights"), size=size
-        )
+            size = ops.minimum(_length(maxlength, "maxlength"), size)
+        if weights is None:
+            weights = convert_to_tensor([], dtype=as_dtype(dtype))
+        return ops.bincount(arr, convert_to_tensor(weights, name="weights"), size=size)
+
+
+def _length(value: Any, name: str) -> Tensor:
+    return ops.cast(convert_to_tensor(value, dtype=int32, name=name), dtype=int64)
 
 
 def histogram_fixed_width_bins(

@@ -149,7 +149,7 @@ def compute_accidental_hits(
     seed: int | None = None,
     name: str | None = None,
 ) -> AccidentalHits:
-    """Which candidates are a true class of which example: `(indices, ids, weights)`, an entry per pair.
+    """Candidates that are a true class of an example: `(indices, ids, weights)`, an entry per pair.
 
     `indices` (int32) are the examples, `ids` (int64) the places in `sampled_candidates`, and `weights` the
     lowest finite float32 numbers: what to add to a logit to take the candidate out of a softmax.

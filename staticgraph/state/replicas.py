@@ -20,7 +20,7 @@ Pairs = list[tuple[Any, Any]]
 
 
 class VariableSynchronization(Enum):
-    """When the copies of a variable on several devices are made equal. There is one copy here, which all
+    """Time to make copies of a variable on several devices equal. There is one copy here, which all
     replicas have: only ON_READ means something, a variable that is not trained.
     """
 

@@ -268,7 +268,7 @@ class Variable(_Base):
 
     @property
     def synchronization(self) -> VariableSynchronization:
-        """When copies would be made equal."""
+        """Time at which copies would be made equal."""
         return self._synchronization
 
     @property

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.llvm.open_interface import OpenEntryPoint
+from staticgraph.compiler.codegen.llvm.open_interface import SMALL_WORKSPACE, OpenEntryPoint
+from staticgraph.compiler.codegen.llvm.staged_interface import SMALL_RESULT, StagedEntryPoint
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.runtime.aot.build import Built, build
 from staticgraph.runtime.aot.interface import CFunction
@@ -85,6 +86,8 @@ class Native:
         """The status that a function returns, and its outputs in their order."""
         function = self.function(label)
         given = [_array(v, a.type) for v, a in zip(inputs, function.inputs, strict=True)]
+        if isinstance(function.entry, StagedEntryPoint):
+            return self._in_stages(function, given)
         if not isinstance(function.entry, OpenEntryPoint):
             results = [_array(None, a.type) for a in function.outputs]
             return self.library[function.symbol](self.state, *map(_pointer, (*given, *results))), results
@@ -101,6 +104,38 @@ class Native:
         pointers = map(_pointer, (*given, *results, memory))
         numbers = map(ctypes.c_int64, sizes)
         return self.library[function.symbol](self.state, *numbers, *pointers, ctypes.c_size_t(space)), results
+
+    def _in_stages(self, function: CFunction, given: list[np.ndarray]) -> tuple[int, list[np.ndarray]]:
+        """Call a function that tells sizes, with ever more memory until it has what it needs."""
+        sizes = [n for a, v in zip(function.inputs, given, strict=True) for n in open_sizes(a.type, v.shape)]
+        given = [*map(before_a_page, given)]
+        shapes = [(ctypes.c_int64 * len(a.type.static_shape))() for a in function.outputs]
+        space, bytes = before_a_page(np.zeros(0, np.uint8)), ctypes.c_size_t()
+        results = [
+            before_a_page(np.full(0 if a.is_open else a.type.static_shape, 7, a.type.dtype.numpy))
+            for a in function.outputs
+        ]
+        while True:
+            parameters: list[Any] = [*map(ctypes.c_int64, sizes), *map(_pointer, given)]
+            for array, shape, result in zip(function.outputs, shapes, results, strict=True):
+                parameters.append(_pointer(result))
+                parameters += [ctypes.c_size_t(result.size), shape] if array.is_open else []
+            status = self.library[function.symbol](
+                self.state, *parameters, _pointer(space), ctypes.byref(bytes)
+            )
+            if status == SMALL_WORKSPACE:
+                assert bytes.value > space.size
+                space = before_a_page(np.full(bytes.value, 0xAB, np.uint8))
+            elif status == SMALL_RESULT:
+                results = [
+                    before_a_page(np.full(tuple(shape), 7, result.dtype)) if array.is_open else result
+                    for array, shape, result in zip(function.outputs, shapes, results, strict=True)
+                ]
+            else:
+                return status, [
+                    result.reshape(tuple(shape)) if array.is_open else result
+                    for array, shape, result in zip(function.outputs, shapes, results, strict=True)
+                ]
 
     def function(self, label: str) -> CFunction:
         """The function of this name in the file."""

@@ -12,7 +12,6 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.codegen.llvm.c_interface import NO_POINTER
 from staticgraph.compiler.codegen.llvm.open_interface import NEGATIVE_SIZE, OTHER_SIZES, TOO_LARGE
-from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.runtime.files.loaded import LoadedGraph
 from tests.ahead.native import STRICT, Native, built, cc, needs_compiler, same_bits, saved
 
@@ -90,11 +89,14 @@ def test_the_header_and_the_example_tell_of_them(tmp_path: Path, rng: np.random.
     assert done.stdout.splitlines()[-1] == "total 15"
 
 
-def test_a_size_that_an_earlier_stage_computes_is_refused(tmp_path: Path):
+def test_a_size_that_an_earlier_stage_computes(tmp_path: Path):
     n = sg.placeholder(sg.float32, [], name="n")
     net = saved(tmp_path / "net.sg", {"run": sg.Signature({"y": sg.zeros([sg.cast(n, sg.int32), 2])}, [n])})
-    with pytest.raises(UnimplementedError, match="a shape in it depends on the value of"):
-        built(net)
+    native = Native(built(net), tmp_path)
+    assert native.init() == 0
+    for size in (3, 0, 1):
+        same_bits(native("run", np.float32(size)), net.signatures["run"](n=size))
+    assert native.call("run", np.float32(-1))[0] == NEGATIVE_SIZE
 
 
 def test_a_product_of_sizes_that_leaves_its_dtype(tmp_path: Path):

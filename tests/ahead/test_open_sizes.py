@@ -78,6 +78,18 @@ def test_few_rows_and_many_go_two_ways(tmp_path: Path, rng: np.random.Generator,
         follow(net, native, "run", rng.normal(size=(count, 1000)).astype(np.float32))
 
 
+@pytest.mark.takes_long
+def test_images_that_choose_between_two_kinds_of_products(tmp_path: Path, rng: np.random.Generator):
+    x = sg.placeholder(sg.float32, [None, None, None, 32], name="x")
+    w = sg.Variable(rng.normal(size=(3, 3, 32, 32)).astype(np.float32) / 17, name="w")
+    y = sg.nn.relu(sg.nn.conv2d(x, w, 1, "SAME"))
+    net = saved(tmp_path / "images.sg", {"run": sg.Signature({"y": y}, [x])})
+    native = Native(built(net), tmp_path)
+    assert native.init() == 0
+    for shape in ((2, 16, 16), (1, 5, 5), (0, 8, 8), (2, 17, 40), (1, 1, 1)):
+        follow(net, native, "run", rng.normal(size=(*shape, 32)).astype(np.float32))
+
+
 def recurrent(path: Path) -> LoadedGraph:
     """Two inputs with open sizes of their own, a loop, random numbers, and an output that has two names."""
     x = sg.placeholder(sg.float32, [None, 5, 4], name="x")
@@ -271,3 +283,20 @@ def test_a_loaded_file_compiles_to_the_same_object(tmp_path: Path):
     saved(tmp_path / "line.sg", line())
     first, second = (built(load(tmp_path / "line.sg"), "line") for _ in range(2))
     assert (first.object, first.header) == (second.object, second.header)
+
+
+def test_names_of_programs_are_those_of_no_function(tmp_path: Path):
+    """A function has programs, which have numbers, and so have the names of functions."""
+    x = sg.placeholder(sg.float32, [None, 3], name="x")
+    y = sg.placeholder(sg.float32, [None, 3], name="y")
+    functions = {
+        "f": sg.Signature({"z": x + y}),
+        "f_0": sg.Signature({"z": x - y}),
+        "f_1": sg.Signature({"z": x}),
+    }
+    net = saved(tmp_path / "net.sg", functions)
+    native = Native(built(net), tmp_path)
+    assert native.init() == 0
+    ones = np.ones((2, 3), np.float32)
+    follow(net, native, "f", ones, ones)
+    follow(net, native, "f_0", ones, ones)

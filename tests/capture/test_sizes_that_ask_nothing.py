@@ -122,16 +122,15 @@ def test_rows_that_are_updated_may_be_none():
         assert len(session.compiles) == 2, session.compiles
 
 
-def test_numbers_have_one_program_for_each_distance():
-    """Only the distance is known in it: a number of steps that it is no factor of is no polynomial."""
+def test_numbers_have_one_program_for_all_distances():
+    """A stage finds how many they are: that is no polynomial of ends and distance."""
     ends = [sg.placeholder(sg.int32, [], name=name) for name in ("start", "limit", "delta")]
     numbers = sg.range(*ends)
     with sg.Session(device="cpu") as session:
-        for count, delta in enumerate((2, 3, -4), 1):
+        for delta in (2, 3, -4):
             for start, limit in ((0, 5), (2, 21), (3, 3), (1, 0), (0, 100)):
                 fed = (start, limit, delta) if delta > 0 else (limit, min(start, limit), delta)
                 if delta < 0 or start <= limit:
                     found = session.run(numbers, dict(zip(ends, fed, strict=True)))
                     np.testing.assert_array_equal(found, np.arange(*fed))
-            assert len(session.compiles) == count, session.compiles
-        assert session.compiles[1].failed == "the guard that the value of delta is 2"
+        assert len(session.compiles) == 2, session.compiles

@@ -227,3 +227,97 @@ def test_divisive_normalization_of_channels_first_is_that_of_channels_last():
     np.testing.assert_allclose(*made, rtol=1e-6)
     with pytest.raises(ValueError, match="channels_last or channels_first"):
         layers.gdn(images, data_format="NHWC")
+
+
+def test_a_variable_decides_about_training_at_each_run():
+    """Batch normalization and dropout read it, or what is fed for it; a variable is not always true."""
+    x = np.random.default_rng(0).normal(3, 2, (4, 3)).astype(np.float32)
+    training = tf.Variable(True, trainable=False)
+    made = [
+        layers.batch_norm(x, is_training=training),
+        tf.layers.batch_normalization(x, training=training),
+        layers.dropout(x, 0.5, is_training=training),
+        tf.layers.dropout(x, 0.5, training=training),
+    ]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        in_training = session.run(made)
+        fed = session.run(made, {training: False})
+        session.run(training.assign(False))
+        assigned = session.run(made)
+    for trained, one, other in zip(in_training, fed, assigned, strict=True):
+        assert not np.allclose(trained, x, rtol=0.01)
+        np.testing.assert_allclose(one, x, rtol=0.01)
+        np.testing.assert_array_equal(one, other)
+
+
+def test_layers_named_by_their_activation_have_weights():
+    x = tf.constant([[1.0, -2.0]])
+    start = {"weights_initializer": tf.constant_initializer(-4.0), "scope": "shared"}
+    made = [layers.elu(x, 1, **start), layers.relu6(x, 1, **start, reuse=True)]
+    made.append(layers.relu(-x, 1, **start, reuse=True))
+    np.testing.assert_allclose(np.ravel(value(made)), [4.0, 4.0, 0.0])
+    assert names(tf.trainable_variables()) == ["shared/weights", "shared/biases"]
+
+
+def test_layer_norm_of_16_bits_adds_more_to_the_variance():
+    """1e-3 in float16, where 1e-12 is zero: TensorFlow's source says so, and its tests."""
+    row = np.float32([[0.0, 0.125]])
+    for dtype, epsilon in ((tf.float16, 1e-3), (tf.float32, 1e-12)):
+        made = value(layers.layer_norm(tf.constant(row, dtype)))
+        np.testing.assert_allclose(made, (row - row.mean()) / np.sqrt(row.var() + epsilon), rtol=1e-3)
+
+
+@pytest.mark.parametrize("training", ["always", "variable"])
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_moving_mean_without_bias_is_the_mean_at_once(fused, training):
+    x = np.random.default_rng(0).normal(3, 2, (2, 3, 3, 2)).astype(np.float32)
+    is_training = True if training == "always" else tf.Variable(True, trainable=False)
+    y = layers.batch_norm(
+        x, 0.9, is_training=is_training, updates_collections=None, zero_debias_moving_mean=True, fused=fused
+    )
+    (mean,) = framework.get_variables_by_name("BatchNorm/moving_mean")
+    (variance,) = framework.get_variables_by_name("moving_variance")
+    (step,) = framework.get_variables_by_name("local_step")
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        if training == "variable":
+            session.run(y, {is_training: False})
+            assert [*session.run(mean), session.run(step)] == [0, 0, 0]
+        for number in (1, 2):
+            session.run(y)
+            np.testing.assert_allclose(session.run(mean), x.mean((0, 1, 2)), rtol=1e-5)
+            assert session.run(step) == number
+        left = 0.9**2 + (1 - 0.9**2) * x.var((0, 1, 2), ddof=int(fused))
+        np.testing.assert_allclose(session.run(variance), left, rtol=1e-5)
+
+
+def test_variables_are_found_by_several_parts_of_their_names():
+    x = tf.ones([1, 2])
+    layers.fully_connected(x, 2, scope="a/first")
+    layers.fully_connected(x, 2, scope="second")
+    assert names(framework.get_variables_by_name("first/weights")) == ["a/first/weights"]
+    assert names(framework.get_variables_by_name("weights")) == ["a/first/weights", "second/weights"]
+    assert framework.get_variables_by_name("irst/weights") == []
+
+
+def test_what_layers_refuse_as_tensorflow_does():
+    with pytest.raises(TypeError, match="non-floating point type"):
+        layers.xavier_initializer(dtype=tf.int32)
+    with pytest.raises(TypeError, match="non-floating point type"):
+        layers.variance_scaling_initializer(dtype=tf.int32)
+    with pytest.raises(ValueError, match="input rank must be known"):
+        layers.unit_norm(tf.placeholder(tf.float32), dim=1)
+    assert layers.sum_regularizer([]) is None
+    assert layers.sum_regularizer([None]) is None
+
+
+@pytest.mark.parametrize("options", [{}, {"center": False}, {"center": False, "scale": True}], ids=str)
+def test_batch_norm_of_16_bits_without_all_weights(options):
+    """The weights that are not there are float32, as those that are."""
+    x = np.random.default_rng(0).normal(3, 2, (2, 3, 3, 2)).astype(np.float16)
+    y = layers.batch_norm(tf.constant(x), fused=True, **options)
+    assert y.dtype == tf.float16
+    wide = x.astype(np.float32)
+    expected = (wide - wide.mean((0, 1, 2))) / np.sqrt(wide.var((0, 1, 2)) + 1e-3)
+    np.testing.assert_allclose(value(y), expected, atol=5e-3)

@@ -91,3 +91,23 @@ def test_streaming_precision():
         sess.run(sg.local_variables_initializer())
         sess.run(update)
         np.testing.assert_allclose(sess.run(found), 1 / 3, rtol=1e-6)
+
+
+def test_hinge_loss_of_labels_of_another_shape():
+    """They would broadcast to a matrix."""
+    with pytest.raises(ValueError, match="incompatible"):
+        tf.contrib.losses.hinge_loss([[-1.0], [2.1]], [0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("precision", "strict", "recall"), [(0.9, False, 1), (0.9, True, 0), (0.2, True, 2 / 3)]
+)
+def test_recall_at_the_least_precision_that_is_enough(precision, strict, recall):
+    """As TensorFlow's own test has it: precisions are 0.3, 2 / 9 and 1 / 8 at the first thresholds."""
+    scores = np.float32([0.2, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9, 0.9, 0.1])
+    labels = np.array([1, 1, 0, 0, 0, 0, 0, 0, 0, 1])
+    options = {"num_thresholds": 11, "strict_mode": strict}
+    result, update = tf.contrib.metrics.recall_at_precision(labels, scores, precision, **options)
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        np.testing.assert_allclose([session.run(update), session.run(result)], recall, rtol=1e-6)

@@ -133,3 +133,13 @@ def test_gradients_are_summarized_under_the_names_of_tensorflow():
 def test_text_that_holds_no_hyperparameters(told):
     with pytest.raises(ValueError, match=r"no JSON|takes an object"):
         tf.contrib.training.HParams(a=1).parse_json(told)
+
+
+def test_an_empty_list_of_updates_leaves_moving_averages_alone():
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    train_op = tf.contrib.training.create_train_op(model(), optimizer, update_ops=[])
+    assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 2
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train_op)
+        np.testing.assert_array_equal(session.run(slim.get_variables_by_name("moving_mean")[0]), np.zeros(3))

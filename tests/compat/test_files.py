@@ -26,7 +26,7 @@ def test_a_file_that_nothing_was_written_to_exists(tmp_path):
 
 def test_a_missing_file_is_an_error_when_it_is_read(tmp_path):
     file = tf.gfile.GFile(str(tmp_path / "none"))
-    with pytest.raises(tf.errors.NotFoundError, match="none: no such file"):
+    with pytest.raises(tf.errors.NotFoundError, match="none; No such file or directory"):
         file.read()
 
 

@@ -124,3 +124,15 @@ def test_a_saved_graph_holds_its_vocabulary(tmp_path):
     path = str(tmp_path / "net.sg")
     sg.save(path, {"y": fc.input_layer({"c": codes}, [column])}, session=sg.Session())
     assert sg.load(path)(codes=[500, 200])["y"].tolist() == [[0.0, 1.0], [0.0, 0.0]]
+
+
+def test_a_linear_model_with_parts_of_variables():
+    variables: dict = {}
+    price = sg.feature_column.numeric_column("price", shape=(4,))
+    with sg.variable_scope("", partitioner=sg.fixed_size_partitioner(2)):
+        made = sg.feature_column.linear_model({"price": np.ones((3, 4))}, [price], cols_to_vars=variables)
+    assert [v.op.name for v in variables[price]] == [f"linear_model/price/weights/part_{i}" for i in (0, 1)]
+    assert [v.op.name for v in variables["bias"]] == ["linear_model/bias_weights/part_0"]
+    with sg.Session() as session:
+        session.run(sg.global_variables_initializer())
+        np.testing.assert_array_equal(session.run(made), np.zeros((3, 1)))

@@ -10,6 +10,8 @@ from staticgraph.compiler import generate, kernel_codes, share_kernels
 from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.gemm import share_text
 from staticgraph.compiler.codegen.gemm.share_text import emit_together
+from staticgraph.compiler.codegen.llvm import merge_functions
+from staticgraph.compiler.codegen.llvm.merge_functions import merged
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.sizes import bounds, is_open, symbol
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
@@ -143,6 +145,25 @@ def test_the_bits_are_those_of_code_for_each_size(
     ours, own = (results(layer, batches, fixed, passes) for passes in ("", "-size_classes"))
     assert len(sharing) >= count, len(sharing)
     assert ours == own
+
+
+@pytest.mark.takes_long
+def test_sums_of_known_batches_share_functions_and_keep_their_bits(
+    generated: list[Loops], monkeypatch: pytest.MonkeyPatch
+):
+    """Sizes decide in which order they are added, so each kernel is scheduled for itself."""
+    made: list[KernelCode] = []
+
+    def recorded(codes: Sequence[KernelCode]) -> list[KernelCode]:
+        found = merged(codes)
+        made.extend(found)
+        return found
+
+    monkeypatch.setattr(merge_functions, "merged", recorded)
+    ours, own = (results(normalized, (3, 3), 3, passes) for passes in ("", "-size_classes"))
+    assert ours == own
+    numbered = [phase for code in made for phase in code.phases if phase.numbers]
+    assert len({phase.code.name for phase in numbered}) <= len(numbered) // 2, numbered
 
 
 @pytest.fixture

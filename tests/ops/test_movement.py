@@ -207,6 +207,22 @@ def test_axes_and_shifts_of_a_roll_may_be_fed():
                 np.testing.assert_array_equal(found, wanted, f"{moved} along {chosen}")
 
 
+@pytest.mark.parametrize("rows", [3, None])
+def test_the_derivative_of_a_roll_moves_back_by_any_number(rows):
+    """Also by the least one, whose opposite is none, once and twice."""
+    values = np.arange(12, dtype=np.float32).reshape(3, 4)
+    x, shifts = sg.placeholder(sg.float32, [rows, 4]), sg.placeholder(sg.int64, [2])
+    once = sg.gradients(sg.roll(x, shifts, [0, 1]) * values, x)[0]
+    twice = sg.gradients(sg.roll(sg.roll(x, shifts, [1, 0]), shifts, [0, 1]) * values, x)[0]
+    with sg.Session() as session:
+        for moved in ([1, 2], [ENDS[0], 1], [3, ENDS[0]], [ENDS[0], ENDS[0]]):
+            found = session.run([once, twice], {x: values, shifts: moved})
+            wanted = np.roll(np.roll(values, -moved[0], 0), -moved[1], 1)
+            np.testing.assert_array_equal(found[0], wanted, str(moved))
+            wanted = np.roll(np.roll(wanted, -moved[0], 1), -moved[1], 0)
+            np.testing.assert_array_equal(found[1], wanted, str(moved))
+
+
 def test_an_index_out_of_range_names_axis_and_size():
     with pytest.raises(ShapeError, match="index 5 is out of range for axis 0 of size 5"):
         vector(5)[5]

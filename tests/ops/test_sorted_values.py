@@ -70,16 +70,19 @@ def test_ascending_order_needs_no_opposites(shape, dtype, rng):
         np.testing.assert_array_equal(values, np.sort(x))
 
 
-@pytest.mark.parametrize("rows", [0, 1, 7, 40])
-def test_any_number_of_rows(rows, rng):
-    """One program, whatever the number of rows is."""
-    x = numbers((rows, 50), float32, rng)
+@pytest.mark.parametrize(("length", "k"), [(50, 50), (300, 300), (300, 200)])
+def test_any_number_of_rows(length, k, rng):
+    """One program, whatever the number of rows is: longer ones are sorted by digits if they are few."""
     with sg.Graph().as_default(), sg.Session() as sess:
-        given = sg.placeholder(sg.float32, [None, 50])
-        values = sess.run(sg.nn.top_k(given, 50)[0], {given: x})
-    assert values.shape == x.shape
-    if rows:
-        assert values.tobytes() == stable(x, 50)[0].tobytes()
+        given = sg.placeholder(sg.float32, [None, length])
+        best = sg.nn.top_k(given, k)[0]
+        for rows in (0, 1, 7, 8, 40):
+            x = numbers((rows, length), float32, rng)
+            values = sess.run(best, {given: x})
+            assert values.shape == (rows, k)
+            if rows:
+                assert values.tobytes() == stable(x, k)[0].tobytes()
+        assert len(sess.compiles) == 1
 
 
 def test_positions_that_are_read_are_there(rng):
@@ -125,3 +128,36 @@ def test_the_same_bits_in_any_number_of_threads(rng):
             found.add(tuple(a.tobytes() for a in sess.run(made, dict(zip(given, x, strict=True)))))
     sg.set_num_threads(before)
     assert len(found) == 1
+
+
+@pytest.mark.takes_long
+@pytest.mark.parametrize("places", [False, True], ids=["values", "places"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
+def test_rows_of_any_number_and_length(dtype, places, rng):
+    """One program has the network, the counts and the digits, for lengths around each border between them."""
+    shapes = [(0, 5), (3, 0), (1, 1), (9, 1), (8, 16), (8, 17), (40, 33), (7, 64), (9, 65), (20, 200)]
+    shapes += [(10, 2048 // as_dtype(dtype).size + extra) for extra in (-1, 0, 1)] + [(1, 3000), (33, 2100)]
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(dtype, [None, None])
+        made = sg.nn.top_k(given, sg.shape(given)[1])
+        for shape in shapes:
+            x = numbers(shape, as_dtype(dtype), rng)
+            found = sess.run(list(made) if places else [made[0]], {given: x})
+            for one, wanted in zip(found, stable(x, shape[1]) if x.size else (x, x), strict=False):
+                assert one.tobytes() == wanted.astype(one.dtype).tobytes(), shape
+        assert len(sess.compiles) == 1
+
+
+@pytest.mark.takes_long
+def test_a_vector_of_any_length_in_ascending_order(rng):
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given, few = sg.placeholder(sg.float32, [None]), sg.placeholder(sg.float32, [3, None])
+        made, of_few = sg.sort(given), sg.nn.top_k(few, sg.shape(few)[1])[0]
+        for length in (0, 1, 2, 63, 64, 65, 5000):
+            x = numbers((length,), float32, rng)
+            wanted = -stable(-x, length)[0] if length else x
+            assert sess.run(made, {given: x}).tobytes() == wanted.tobytes(), length
+            x = numbers((3, length), float32, rng)
+            wanted = stable(x, length)[0] if length else x
+            assert sess.run(of_few, {few: x}).tobytes() == wanted.tobytes(), length
+        assert len(sess.compiles) == 2

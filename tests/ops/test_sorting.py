@@ -16,11 +16,12 @@ from tests.gpu.routines import Case
 
 pytestmark = pytest.mark.takes_long
 
-# Rows for a cut-off by all keys, for counting, for digits one row at a time and in chunks, and by parts.
+# Rows for a selection of few, for counting, for digits one row at a time and in chunks, and by parts.
 SHAPES = [
     ((3, 200), 3),
+    ((3, 90), 30),
     ((3, 7), 7),
-    ((3, 50), 3),
+    ((3, 50), 20),
     ((2, 64), 64),
     ((4, 65), 65),
     ((5, 300), 40),
@@ -28,6 +29,7 @@ SHAPES = [
 ]
 SHAPES += [((2, 20_000), 15_000), ((70, 2), 2), ((3, 1000), 30), ((2, 10_000), 7)]
 SHAPES += [((4, 1), 1), ((70, 60), 1), ((3, 3000), 1)]  # one is the first of the best
+SHAPES += [((5, 16), 4), ((4, 60), 2), ((3, 500), 8)]  # few, one by one
 DTYPES = sorted(REAL, key=lambda dtype: dtype.name)
 
 
@@ -151,7 +153,15 @@ def test_bytes_and_the_widest_numbers(dtype, rng):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
 @pytest.mark.parametrize(
     ("shape", "k"),
-    [((9, 200), 3), ((2, 900), 50), ((4, 40), 40), ((5, 9), 4), ((3, 200), 150), ((40_000,), 40_000)],
+    [
+        ((9, 200), 3),
+        ((2, 900), 50),
+        ((2, 9000), 3),
+        ((4, 40), 40),
+        ((5, 9), 4),
+        ((3, 200), 150),
+        ((40_000,), 40_000),
+    ],
 )
 def test_chunks_in_any_order_and_vectors_of_any_width(shape, k, dtype, vector_bytes, rng):
     """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""

@@ -7,11 +7,18 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler import ops
+from staticgraph.compiler.capture.guards import Answers
+from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.graph.size_contexts import answering
+from staticgraph.compiler.graph.sizes import evaluate as evaluate_size
 from staticgraph.compiler.graph.sizes import symbol
-from staticgraph.compiler.passes.winograd import fewer_products
+from staticgraph.compiler.lower.lower import lower
+from staticgraph.compiler.passes.pipeline import PIPELINE
+from staticgraph.compiler.passes.winograd import _Convolution, fewer_products
 from staticgraph.runtime.cpu.executable import evaluate
 
 C = 32  # the fewest channels for which it pays
@@ -284,3 +291,63 @@ def test_a_place_without_some_channels_is_no_obstacle(rng: np.random.Generator):
     pruned = (rng.uniform(size=(3, 3, C, C)) < 0.5).astype(np.float32)
     function = Function((x, w), (convolution("conv_windows", x, w * pruned, (32, 32), (1, 1)),))
     assert "conv_windows" not in names(fewer_products(function))
+
+
+@pytest.mark.takes_long
+def test_open_height_and_width(rng: np.random.Generator) -> None:
+    """One program for all sizes: a run goes one way or the other by its sizes alone, whatever ran before."""
+    filters = (rng.normal(size=(3, 3, C, C + 1)) / 17).astype(np.float32)
+    shapes = [(2, 16, 16), (3, 5, 5), (0, 9, 9), (1, 1, 1), (2, 17, 30), (3, 0, 8), (1, 200, 300), (2, 7, 64)]
+    values = {shape: rng.normal(size=(*shape, C)).astype(np.float32) for shape in shapes}
+    x, w = sg.placeholder(sg.float32, [None, None, None, C]), sg.constant(filters)
+    y = sg.nn.relu(sg.nn.conv2d(x, w, 1, "SAME") + np.linspace(-1, 1, C + 1, dtype="f4"))
+    fetches = [y, *sg.gradients(sg.reduce_sum(y * y), [x, w])]
+    made: dict[tuple[int, ...], list[np.ndarray]] = {}
+    before = sg.get_num_threads()
+    for threads, order in ((1, shapes), (2, shapes[::-1])):
+        sg.set_num_threads(threads)
+        with sg.Session() as session:
+            for shape in order:
+                found = session.run(fetches, {x: values[shape]})
+                for one, other in zip(found, made.setdefault(shape, found), strict=True):
+                    assert one.tobytes() == other.tobytes(), shape
+            assert len(session.compiles) == 1
+    sg.set_num_threads(before)
+    with sg.options(passes="-fewer_products"), sg.Session(open_sizes=False) as closed:
+        for shape in shapes:
+            wanted = closed.run(fetches, {x: values[shape]})
+            for one, other in zip(made[shape], wanted, strict=True):
+                scale = np.abs(other).max(initial=1.0)
+                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5 * scale)
+
+
+def test_open_sizes_choose_by_the_same_rules() -> None:
+    """As many tiles as pay, few of them over the edges, and an image that stays in the cache."""
+    height, width = symbol("h"), symbol("w")
+    opened = _Convolution(3, (height, width), C, C, (1, 1), float32, False).pays
+    for h, w in [
+        (1, 1),
+        (2, 2),
+        (5, 5),
+        (7, 7),
+        (8, 8),
+        (8, 9),
+        (9, 9),
+        (64, 64),
+        (128, 128),
+        (129, 128),
+        (0, 9),
+    ]:
+        closed = _Convolution(3, (h, w), C, C, (1, 1), float32, False).pays
+        assert evaluate_size(opened, {"h": h, "w": w}) == closed in (0, 1), (h, w)
+
+
+def test_memory_is_that_of_the_way_a_run_goes() -> None:
+    """An image of 600 by 600 is convolved as it is: the 16 matrices of its tiles would take 184 MB."""
+    build, sizes = Builder(), (symbol("h"), symbol("w"))
+    x, w = build.parameter("x", "float32", (1, *sizes, C)), build.parameter("w", "float32", (3, 3, C, C))
+    with answering(Answers({"h": 600, "w": 600})):
+        function = Function((x, w), (convolution("conv_windows", x, w, sizes, (1, 1)),))
+        arena = lower(fuse(PIPELINE(function)), 1, {}).arena
+    assert evaluate_size(arena, {"h": 600, "w": 600}) < 2 * 600 * 600 * C * 4
+    assert evaluate_size(arena, {"h": 16, "w": 16}) > 2 * 16 * 8 * 8 * C * 4

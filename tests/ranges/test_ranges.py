@@ -48,3 +48,18 @@ def test_is_an_error_where_it_is_one_in_tensorflow(name):
     with sg.Session() as session:
         for _ in range(3):  # through Python, and without
             check(name, found(fetch, dict(zip(fed, values, strict=True)), session))
+
+
+def test_numbers_are_counted_up_to_a_length_whatever_they_are():
+    """Also the greatest one, where the length for all is no int32; a negative one is named."""
+    x = sg.placeholder(sg.int32, [None])
+    most = np.iinfo(np.int32).max
+    lengths = [{"maxlength": 3}, {"minlength": 2, "maxlength": 3}, {"minlength": 5, "maxlength": 3}]
+    for lengths_of in lengths:
+        counts = sg.bincount(x, **lengths_of)
+        with sg.Session() as session:
+            for numbers in ([most, 1], [1, most, most], [most - 1, 1]):
+                assert session.run(counts, {x: numbers}).tolist() == [0, 1, 0], (numbers, lengths_of)
+            with pytest.raises(InvalidArgumentError, match=r"arr\[1\] = -5 is negative"):
+                session.run(counts, {x: [1, -5]})
+    assert sg.bincount([most], minlength=3).shape.as_list() == [most + 1]

@@ -38,7 +38,15 @@ from staticgraph.compiler.rewrite import (
     rewrite,
     variables_of,
 )
-from staticgraph.compiler.rules import algebra, broadcasts, exponentials, logic, movement, stability
+from staticgraph.compiler.rules import (
+    algebra,
+    broadcasts,
+    exponentials,
+    logic,
+    movement,
+    normalization,
+    stability,
+)
 
 RULE_SETS = {
     "algebra": algebra,
@@ -46,6 +54,7 @@ RULE_SETS = {
     "exponentials": exponentials,
     "logic": logic,
     "movement": movement,
+    "normalization": normalization,
     "stability": stability,
 }
 RULES = [r for rules in RULE_SETS.values() for r in rules]

@@ -130,3 +130,18 @@ def test_zeros_of_both_signs_are_no_single_number():
     zeros = sg.constant([0.0, -0.0])
     found = sg.Session().run([1 / (x * zeros), 1 / (x - zeros)], {x: [-0.0, -0.0]})
     np.testing.assert_array_equal(found, [[-np.inf, np.inf], [-np.inf, np.inf]])
+
+
+@pytest.mark.parametrize("offset", [None, 1.0])
+@pytest.mark.parametrize(("axes", "keepdims"), [([0], False), ([0], True), ([0, 1], False)])
+def test_normalizing_what_does_not_vary(axes, keepdims, offset):
+    """Elements that equal their mean become the offset: they are not divided by a tiny deviation first."""
+    x = sg.placeholder(sg.float32, [2, 8])
+    mean, variance = sg.nn.moments(x, axes, keepdims=keepdims)
+    for scale in (None, sg.Variable(np.full(8, 3, np.float32))):
+        shift = None if offset is None else sg.constant(offset, shape=[8])
+        y = sg.nn.batch_normalization(x, mean, variance, shift, scale, 1e-12)
+        with sg.Session() as session:
+            session.run(sg.global_variables_initializer())
+            found = session.run(y, {x: np.full((2, 8), 0.65)})
+        np.testing.assert_array_equal(found, np.full((2, 8), offset or 0.0))

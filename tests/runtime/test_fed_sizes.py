@@ -89,7 +89,9 @@ def test_vectors_of_sizes(sess):
     assert len(sess.compiles) == 1
     data = np.arange(12, dtype=np.float32)
     assert sess.run(y, {shape: [-1, 4], x: data}).tolist() == data.reshape(3, 4).T.tolist()
-    assert len(sess.compiles) == 2  # -1 is no size
+    assert len(sess.compiles) == 3  # a stage finds the size that -1 stands for
+    assert sess.run(y, {shape: [-1, 3], x: data}).tolist() == data.reshape(4, 3).T.tolist()
+    assert len(sess.compiles) == 3
 
 
 def test_a_value_that_must_be_known_is_known(sess):

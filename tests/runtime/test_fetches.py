@@ -95,3 +95,21 @@ def test_a_fed_array_is_not_given_back_itself(sess):
     got = sess.run(x, {x: fed})
     got[:] = 9
     np.testing.assert_array_equal(fed, [1, 2])
+
+
+def test_fetches_nested_without_end_are_refused():
+    """A list that holds itself, one of a thousand levels, and a deep feed: none shows our own lines."""
+    x = sg.placeholder(sg.float32, None)
+    ring, mapping, deep = [x], {"x": x}, x
+    ring.append(ring)
+    mapping["itself"] = mapping
+    value = 1.0
+    for _ in range(1000):
+        deep, value = [deep], [value]
+    with sg.Session() as session:
+        for fetches in (ring, mapping, deep):
+            for _ in range(2):
+                with pytest.raises(sg.errors.InvalidArgumentError, match="nested too deeply"):
+                    session.run(fetches, {x: 1.0})
+        with pytest.raises(sg.errors.InvalidArgumentError, match="the value fed to Placeholder:0"):
+            session.run(x + 1.0, {x: value})

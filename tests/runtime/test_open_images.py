@@ -56,6 +56,25 @@ def test_convolutions_with_strides(name):
     check(STEPS[name], [1, None, None, 3], (24, 17, 32, 11))
 
 
+@pytest.mark.parametrize("opened", [True, False], ids=["open", "known"])
+def test_elements_behind_the_last_windows_get_nothing(opened, rng):
+    """Windows that lie side by side are written once; what is left over at the end of an axis is cleared."""
+    for height, width in ((4, 6), (5, 8), (2, 3), (7, 3), (6, 5)):
+        values = rng.integers(0, 4, (2, height, width, 3)).astype("f4")
+        x = sg.placeholder(sg.float32, [None, None, None, 3] if opened else values.shape)
+        y = sg.nn.max_pool(x, [1, 2, 3, 1], [1, 2, 3, 1], "VALID")
+        with sg.Session() as sess:
+            found = sess.run(sg.gradients(y * y, x)[0], {x: values})
+        rows, columns = height // 2, width // 3
+        windows = values[:, : 2 * rows, : 3 * columns].reshape(2, rows, 2, columns, 3, 3)
+        windows = windows.transpose(0, 1, 3, 5, 2, 4).reshape(2, rows, columns, 3, 6)
+        first = np.arange(6) == windows.argmax(-1)[..., None]
+        made = (first * 2 * windows).reshape(2, rows, columns, 3, 2, 3).transpose(0, 1, 4, 2, 5, 3)
+        wanted = np.zeros_like(values)
+        wanted[:, : 2 * rows, : 3 * columns] = made.reshape(2, 2 * rows, 3 * columns, 3)
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_volumes():
     check(lambda x: pooled(x, sg.nn.max_pool3d, "VALID"), [1, 8, None, 7, 3], (9, 12))
 

@@ -14,6 +14,7 @@ from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk, no
 from staticgraph.compiler.graph.builder import plain
 from staticgraph.compiler.graph.function import Node, Value, toposort
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning, ops
+from staticgraph.compiler.graph.size_contexts import Undecided
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
@@ -47,19 +48,20 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
     short = len(params) == len(feeds) and sum(v.size for v in params) <= SHORT
     # Programs for the values of real numbers would be one for each run: an earlier stage computes the result.
     few = tensor.op.region is not walk.request.calls.region or all(map(_has_few_values, feeds))
-    if tensor in walk.feeds.params or (feeds and short and few and not any(map(_compares, nodes))):
+    given = all(walk.feeds.params[t] in walk.feeds.constants for t in feeds)
+    if tensor in walk.feeds.params or (short and few and not given and not any(map(_compares, nodes))):
         return NeedsFeeds(feeds)
     return NeedsStage((tensor,), of_sizes=not params)
 
 
-def _counted(walk: Walk, op: Operation, given: Value) -> AnySize | Needs:
-    """Return the size that the last input of an operation decides, as far as that is known."""
+def counted(walk: Walk, op: Operation, *given: Value) -> AnySize | Needs:
+    """Return the size that the data of an operation decide, as far as that is known."""
     from staticgraph.compiler.capture.segments import count_of  # few graphs need it
 
     tensor = count_of(op)
     count = walk.feeds.params.get(tensor)
     if count is None:
-        count = tensor.op.definition(given)
+        count = tensor.op.definition(*given)
     value = walk.feeds.known(count)
     if value.known is not None:
         return plain(value.known)
@@ -79,7 +81,12 @@ def _answer(value: Value) -> np.ndarray | None:
             from staticgraph.compiler.graph.size_algebra.integer_ops import of_sizes  # few graphs need it
 
             (result,) = node.outputs
-            made = of_sizes(node.op, known, node.attrs, result.dtype)
+            try:
+                made = of_sizes(node.op, known, node.attrs, result.dtype)
+            except Undecided as undecided:
+                if undecided.comparison is not None:
+                    raise
+                continue  # a quotient that is no polynomial: an earlier stage computes it
             if made is not None:
                 found[result] = np.asarray(made, bool if result.dtype.is_bool else object)
     return found.get(value)
@@ -181,14 +188,19 @@ def capture_sum(walk: Walk, op: Operation) -> Made:
     return reduce(ops.add, inputs)
 
 
-def applied(walk: Walk, op: Operation, inputs: Sequence[Value]) -> Any:
-    """Return the value or values of the op of an operation for these inputs; or what is lacking."""
+def applied(
+    walk: Walk, op: Operation, inputs: Sequence[Value], attrs: dict[str, Any] | Needs | None = None
+) -> Any:
+    """Return the value or values of the op of an operation for these inputs; or what is lacking.
+
+    `attrs`: the attributes of the operation, if they were found before.
+    """
     definition = op.definition
-    attrs = attributes(walk, op)
+    attrs = attributes(walk, op) if attrs is None else attrs
     if isinstance(attrs, Needs):
         return attrs
-    if definition.counted is not None and attrs["num_segments"] is None:
-        count = _counted(walk, op, inputs[-1])
+    if definition.counted is not None and attrs.get("num_segments", 0) is None:
+        count = counted(walk, op, inputs[-1])
         if isinstance(count, Needs):
             return count
         attrs["num_segments"] = count

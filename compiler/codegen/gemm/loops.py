@@ -56,7 +56,7 @@ class Cursor:
         return Cursor(self.accesses, at, values)
 
     def changed(self, name: str, pointer: str) -> Cursor:
-        """With one of the addresses replaced."""
+        """Return a cursor with one of the addresses replaced."""
         return replace(self, at={**self.at, name: pointer})
 
 

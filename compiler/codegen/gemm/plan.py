@@ -138,28 +138,23 @@ def plan(
     far = pack_b and is_far(c, tiles)
     read, grid = grid_of(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
     columns, *rest = grid.dimensions[len(c.outer_of_b) :]
-    column_size = tiling.panel_count if isinstance(columns, OpenPart) else columns.size
-    counts = [*map(count, c.other_outer), tiling.tile_count]
-    sizes = [n if isinstance(d, OpenPart) else d.size for n, d in zip(counts, rest, strict=True)]
-    turns = _turns(c, tiling, sizes) if far and all(d.parts == 1 for d in rest) else 0
+    column_size, *sizes = _chunk_sizes(c, tiling, grid)
+    has_rows = all(d.parts == 1 for d in rest)  # each chunk has all tiles of rows
+    turns = _turns(c, tiling, sizes) if far and has_rows else 0
     panel_bytes = block_depth * tiling.pitch * size
     block = _panels_in_block(c, pack_b, panel_bytes, column_size, sizes, target.registers, choice.single)
     block = 1 if turns and not (c.open_columns and pack_b) else block
 
     scratch, a, b = Scratch(reserved), None, None
     if pack_b:
-        shares = any(d.parts > 1 for d in rest) and not overlaps(c, c.b, c.lanes)
-        shares = shares and not (c.open_sum or c.open_columns or any(map(c.b.step, c.open_outer)))
+        shares = not (has_rows or c.open_columns) and _can_be_shared(c, c.b, c.lanes)
         b = scratch.packed(c, c.b, c.lanes, tiling.panels, None if shares else inside, block_depth)
         scratch.reserve(b, c.outer_of_b, block or column_size)
-    alone = b is not None and not b.shared and all(d.parts == 1 for d in rest)
-    first_packs = alone and c.b.step(c.lanes) == 1 and not (c.limits or tiling.even)
+    first_packs = pack_b and has_rows and c.b.step(c.lanes) == 1 and not (c.limits or tiling.even)
     if pack_a:
-        shares = (columns.parts > 1 or rows_share_lines(c)) and not c.limits and not overlaps(c, c.a, c.rows)
-        shares = shares and not (c.open_sum or any(map(c.a.step, c.open_outer)))
-        runs = tuple(PanelRun(r.start, r.count, whole_pieces(r.size, lanes)) for r in tiling.rows)
-        a = scratch.packed(c, c.a, c.rows, runs, None if shares else inside, block_depth)
-        scratch.reserve(a, tuple(i for i in c.outer if c.a.step(i)), 1)
+        shares = (columns.parts > 1 or rows_share_lines(c)) and not c.limits
+        shares = shares and _can_be_shared(c, c.a, c.rows)
+        a = _packed_a(c, scratch, tiling.rows, lanes, None if shares else inside, block_depth)
     partial = _partial_sums(c, tiling, scratch) if split else None
     return GemmPlan(
         c.dtype,
@@ -183,6 +178,34 @@ def plan(
         private_bytes=scratch.private,
         shared_bytes=scratch.shared,
     )
+
+
+def _can_be_shared(c: Contraction, operand: Access, lanes: Index | None) -> bool:
+    """True if chunks may share a packed copy of an operand: its size is known, and nothing is twice in it."""
+    is_open = c.open_sum or any(map(operand.step, c.open_outer))
+    return not (is_open or overlaps(c, operand, lanes))
+
+
+def _packed_a(
+    c: Contraction,
+    scratch: Scratch,
+    rows: Sequence[TileRun],
+    lanes: int,
+    block: tuple[Index, ...] | None,
+    depth: int,
+) -> Packed:
+    """Pack a in panels of whole vectors: one for each tile of rows, of `depth` products along `block`."""
+    runs = tuple(PanelRun(r.start, r.count, whole_pieces(r.size, lanes)) for r in rows)
+    a = scratch.packed(c, c.a, c.rows, runs, block, depth)
+    scratch.reserve(a, tuple(i for i in c.outer if c.a.step(i)), 1)
+    return a
+
+
+def _chunk_sizes(c: Contraction, tiling: Tiling, grid: Grid) -> list[int]:
+    """The sizes of a chunk along panels, other outer indices and tiles of rows; of an open part all of it."""
+    counts = [tiling.panel_count, *map(count, c.other_outer), tiling.tile_count]
+    parts = grid.dimensions[len(c.outer_of_b) :]
+    return [n if isinstance(d, OpenPart) else d.size for n, d in zip(counts, parts, strict=True)]
 
 
 def _extents(c: Contraction, inside: Sequence[Index], block: int, split: bool) -> tuple[int | None, ...]:
@@ -226,7 +249,7 @@ def _is_open(index: Index) -> bool:
 
 
 def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
-    """For sums of slices, in elements of a, that only wait to be added.
+    """Plan sums of slices, in elements of a, that only wait to be added.
 
     Tiles have one row: no row has anything in common with another one, and more would only be more text.
     """

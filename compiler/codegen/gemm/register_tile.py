@@ -154,8 +154,8 @@ class Tile:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Of the function: operands, further pointers, how many lanes exist and extents if they are known at
-        the call; partial sums, first and last block.
+        """Parameters of the function: operands, further pointers, how many lanes exist and extents if they
+        are known at the call; partial sums, first and last block.
         """
         counts = (f"i64 {steps(level)}" for level, extent in enumerate(self.extents) if extent is None)
         blocks = ("ptr %sums", "i1 %first", "i1 %last") if self.partial else ()

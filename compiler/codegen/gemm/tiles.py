@@ -362,7 +362,7 @@ def row_products(columns: int, lanes: int) -> float:
 
 
 def most_rows(pieces: int, registers: int) -> int:
-    """Of a tile whose panels have so many vectors: there is room for a row of b and an element of a, too.
+    """Return the most rows of a tile with `pieces` vectors per row: a row of b and an element of a fit, too.
 
     >>> most_rows(2, 16), most_rows(3, 16), most_rows(8, 16)
     (6, 4, 0)

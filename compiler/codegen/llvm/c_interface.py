@@ -112,7 +112,7 @@ def enter_state(writer: Emitter, state: CState, workspace: Place, not_ready: int
         chosen = writer.value(f"load ptr, ptr {address(writer, Place(STATE, state.pool))}, align 8")
         alone = writer.value(f"icmp eq ptr {chosen}, null")
         writer.line(f"%pool = select i1 {alone}, ptr {_SERIAL_POOL}, ptr {chosen}")
-    writer.line(f"%workspace = inttoptr i64 {_aligned(writer, workspace)} to ptr")
+    writer.line(f"%workspace = inttoptr i64 {aligned(writer, workspace)} to ptr")
 
 
 def call_step(writer: Emitter, function: EntryPoint, number: Callable[[AnySize], str] = str) -> None:
@@ -170,7 +170,7 @@ def pool_functions(name: str, pool: SharedPool, code: PoolCode) -> list[Code]:
     return_if(opening, opening.value(f"icmp ugt i32 %helpers, {pool.helpers}"), NO_NUMBER)
     opening.clear(POOL, layouts.POOL_BYTES)
     opening.line(f"store ptr @{code.run.name}, ptr {_word(opening, layouts.RUN)}, align 8")
-    scratch = _aligned(opening, Place(POOL, layouts.POOL_BYTES))
+    scratch = aligned(opening, Place(POOL, layouts.POOL_BYTES))
     for number in range(pool.helpers):
         address = opening.value(f"add i64 {scratch}, {number * pool.private}")
         opening.line(f"store i64 {address}, ptr {_word(opening, layouts.PRIVATE + number)}, align 8")
@@ -249,7 +249,7 @@ def address(writer: Emitter, place: Place) -> str:
     return writer.value(f"getelementptr i8, ptr {place.base}, i64 {place.offset}")
 
 
-def _aligned(writer: Emitter, place: Place) -> str:
+def aligned(writer: Emitter, place: Place) -> str:
     """The first aligned address from there on, as a number."""
     number = writer.value(f"ptrtoint ptr {address(writer, place)} to i64")
     beyond = writer.value(f"add i64 {number}, {ALIGNMENT - 1}")

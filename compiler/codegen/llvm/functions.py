@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from staticgraph.compiler.codegen.llvm.text import Site, constant, register_type, suffix, vector
-from staticgraph.compiler.graph.dtypes import DType, float64
+from staticgraph.compiler.graph.dtypes import DType, float32, float64
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
 
@@ -115,23 +115,9 @@ def float_remainder(site: Site, a: str, b: str) -> str:
 
 
 def _remainder(name: str, t: str, dtype: DType) -> str:
-    mantissa, bias = (52, 1023) if dtype is float64 else (23, 127)
-    i, unit = ("i64", 1 << 52) if dtype is float64 else ("i32", 1 << 23)
+    i, mantissa, bias = _FORMATS[dtype]
     step = 63 - mantissa  # bits of the quotient at a time
-    to_wide = "add i64 0," if i == "i64" else "zext i32"
-    as_wide = "" if i == "i64" else " to i64"
     infinite = (2 * bias + 1) << mantissa
-
-    def parts(x: str) -> str:
-        """The exponent, at least 1 as of a denormal number, and the mantissa with its leading bit."""
-        return f"""  %{x}.raw = lshr {i} %{x}.bits, {mantissa}
-  %{x}.exponent = call {i} @llvm.umax.{i}({i} %{x}.raw, {i} 1)
-  %{x}.stored = and {i} %{x}.bits, {unit - 1}
-  %{x}.normal = icmp ne {i} %{x}.raw, 0
-  %{x}.lead = select i1 %{x}.normal, {i} {unit}, {i} 0
-  %{x}.narrow = or {i} %{x}.stored, %{x}.lead
-  %{x}.mantissa = {to_wide} %{x}.narrow{as_wide}"""
-
     return f"""define internal {t} @{name}({t} %a, {t} %b) nounwind {{
 entry:
   %a.size = call {t} @llvm.fabs.{suffix(t)}({t} %a)
@@ -152,8 +138,8 @@ defined:
 same:
   ret {t} %a
 divide:
-{parts("a")}
-{parts("b")}
+{_parts("a", i, mantissa)}
+{_parts("b", i, mantissa)}
   %distance = sub {i} %a.exponent, %b.exponent
   %first = urem i64 %a.mantissa, %b.mantissa
   br label %head
@@ -165,7 +151,7 @@ head:
 loop:
   %now = call {i} @llvm.umin.{i}({i} %left, {i} {step})
   %remaining = sub {i} %left, %now
-  %by = {to_wide} %now{as_wide}
+  %by = {_widened("%now", i)}
   %moved = shl i64 %rest, %by
   %next = urem i64 %moved, %b.mantissa
   br label %head
@@ -179,6 +165,26 @@ done:
   ret {t} %result
 }}
 """
+
+
+_FORMATS = {float32: ("i32", 23, 127), float64: ("i64", 52, 1023)}  # integer, bits of the mantissa, bias
+
+
+def _parts(x: str, i: str, mantissa: int) -> str:
+    """The exponent of `x`, at least 1 as of a denormal number, and the mantissa with its leading bit."""
+    unit = 1 << mantissa
+    return f"""  %{x}.raw = lshr {i} %{x}.bits, {mantissa}
+  %{x}.exponent = call {i} @llvm.umax.{i}({i} %{x}.raw, {i} 1)
+  %{x}.stored = and {i} %{x}.bits, {unit - 1}
+  %{x}.normal = icmp ne {i} %{x}.raw, 0
+  %{x}.lead = select i1 %{x}.normal, {i} {unit}, {i} 0
+  %{x}.narrow = or {i} %{x}.stored, %{x}.lead
+  %{x}.mantissa = {_widened(f"%{x}.narrow", i)}"""
+
+
+def _widened(x: str, i: str) -> str:
+    """An instruction that makes 64 bits of an unsigned integer."""
+    return f"add i64 0, {x}" if i == "i64" else f"zext i32 {x} to i64"
 
 
 _INSTRUCTION = {8: "llvm.x86.avx2.permps", 16: "llvm.x86.avx512.permvar.sf.512"}  # by the numbers of a table

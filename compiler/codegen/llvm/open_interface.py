@@ -36,7 +36,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 # What a function returns if it does nothing, beside the codes of `c_interface`.
 NEGATIVE_SIZE, TOO_LARGE, SIZES_DISAGREE, OTHER_SIZES, SMALL_WORKSPACE = 6, 7, 8, 9, 10
 _SPACE = "%space"  # the memory that the caller gives
-_CONDITION = {"==": "ne", "!=": "eq", "<": "sge", ">=": "slt"}  # under which a guard does not hold
+CONDITION = {"==": "ne", "!=": "eq", "<": "sge", ">=": "slt"}  # under which a guard does not hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +129,11 @@ def open_functions(function: OpenEntryPoint, state: CState) -> tuple[list[Code],
         for n in range(len(function.sizes)):
             return_if(writer, writer.value(f"icmp sgt i64 %s{n}, {MOST}"), TOO_LARGE)
         first = ""
-        for number, program in enumerate(function.programs):
+        for number, program in enumerate(function.programs):  # no other function has two _ in its name
             part = Emitter()
             write(part, program)
-            inner.append(definition(part, f"{name}_{number}", ", ".join(parameters)))
-            status = writer.value(f"call i32 @{name}_{number}({', '.join(parameters)})")
+            inner.append(definition(part, f"{name}__{number}", ", ".join(parameters)))
+            status = writer.value(f"call i32 @{name}__{number}({', '.join(parameters)})")
             first = first or status
             others, done = writer.label(), writer.label()
             refused = [writer.value(f"icmp eq i32 {status}, {n}") for n in (SIZES_DISAGREE, OTHER_SIZES)]
@@ -199,7 +199,7 @@ def _tell(writer: Emitter, program: OpenCProgram) -> None:
         writer.start(done)
 
 
-def _checked(writer: Emitter, program: OpenCProgram) -> tuple[_Sizes, str]:
+def _checked(writer: Emitter, program: OpenCProgram) -> tuple[SizeValues, str]:
     """Refuse sizes that the program does not take. Returns sizes, and the bytes of the workspace."""
     symbols: dict[str, str] = {}
     follow: list[tuple[str, Size]] = []
@@ -223,11 +223,11 @@ def _checked(writer: Emitter, program: OpenCProgram) -> tuple[_Sizes, str]:
             symbols[name] = found
             if more > 0:
                 return_if(writer, writer.value(f"icmp slt i64 {found}, 0"), OTHER_SIZES)
-    sizes = _Sizes(writer, symbols)
+    sizes = SizeValues(writer, symbols)
     for given, axis in follow:
         return_if(writer, writer.value(f"icmp ne i64 {given}, {sizes.value(axis)}"), SIZES_DISAGREE)
     for size, relation in program.guards:
-        wrong = writer.value(f"icmp {_CONDITION[relation]} i64 {sizes.value(size)}, 0")
+        wrong = writer.value(f"icmp {CONDITION[relation]} i64 {sizes.value(size)}, 0")
         return_if(writer, wrong, SIZES_DISAGREE if relation == "==" else OTHER_SIZES)
     for block in program.blocks:
         sizes.value(block)
@@ -239,7 +239,7 @@ def _checked(writer: Emitter, program: OpenCProgram) -> tuple[_Sizes, str]:
     return sizes, total
 
 
-class _Sizes:
+class SizeValues:
     """Code that computes sizes. `overflow` is a truth value: if one did not fit into 64 bits so far."""
 
     def __init__(self, writer: Emitter, symbols: dict[str, str]) -> None:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse, shown
 
 _Found = TypeVar("_Found")
 
@@ -23,12 +23,20 @@ def text_of(value: Any, name: str) -> str:
 
 
 def path_of(value: Any, name: str) -> str:
-    """Return a path as a string: of a string, bytes or a `pathlib.Path`. TypeError for anything else."""
+    """Return a path as a string: of a string, bytes or a `pathlib.Path`.
+
+    Raises:
+        TypeError: It is something else.
+        InvalidArgumentError: It has a zero byte, which ends a path for the system.
+    """
     try:
-        return os.fsdecode(value)
+        path = os.fsdecode(value)
     except TypeError:
         hint = 'write it in quotes, such as "folder/file"'
         raise misuse(TypeError, f"{name} is {shown(value)}, and must be a path", hint) from None
+    if "\0" in path:
+        raise misuse(InvalidArgumentError, f"{name} is {shown(value)}, and a path has no zero byte")
+    return path
 
 
 def list_of(value: Any, name: str) -> list[Any]:

@@ -67,7 +67,7 @@ class RecordedCall:
                     return self._unknown(types)
                 attrs[param.name] = value
         given = {p.name: attrs[p.name] for p in self.op.params if p.name in attrs}
-        if self.op.counted is not None and given["num_segments"] is None:
+        if self.op.counted is not None and given.get("num_segments", 0) is None:
             given["num_segments"] = self._count()
         made = result_types(self.op, types, given)
         return made[:1] if self.op.effect is Effect.WRITE else made

@@ -1,4 +1,4 @@
-"""Which loops may run their iterations in any order, or several at once.
+"""Loops that may run their iterations in any order, or several at once.
 
 The iterations of a loop are independent if none writes what another reads or writes, other than the partial
 results of a reduction. For buffers this is a question about flat offsets. Split the offset of an access as
@@ -81,7 +81,7 @@ def reductions(loop: Loop) -> list[Update]:
 
 
 def obstacle(loop: Loop, buffers: dict[str, Buffer]) -> str | None:
-    """Why the iterations of `loop` cannot run in vector lanes, or None if they can."""
+    """Return a reason that iterations of `loop` cannot run in vector lanes, or None if they can."""
     every = statements(loop.body)
     iterative = {s for w in every if isinstance(w, While) for s in statements(w.body)}
     for stmt in every:
@@ -98,7 +98,7 @@ def obstacle(loop: Loop, buffers: dict[str, Buffer]) -> str | None:
 
 
 def conflict(loop: Loop, buffers: dict[str, Buffer], private: Set[str] = frozenset()) -> str | None:
-    """Why the iterations of `loop` cannot run at the same time, or None if they can: then only steps of
+    """Return a reason that iterations of `loop` cannot run at the same time, or None: then only steps of
     reductions tie them together. Each has locals of its own, and `private` buffers.
     """
     updates = reductions(loop)

@@ -302,7 +302,7 @@ def _total(sums: dict[Local, tuple[str, str]], count: AnySize, place: Callable[[
 
 
 def _parts(loop: Loop, wanted: int) -> int:
-    """In how many parts a loop can be shared out, if so many are wanted."""
+    """Return the number of parts that a loop is shared out in, at most `wanted`."""
     return max(1, min(wanted, estimate(loop.index.extent, MANY) // _unit(loop)))
 
 

@@ -1,4 +1,4 @@
-"""Which functions do a kernel: those of products, rows, columns, whole arrays, or of single elements.
+"""Functions of a kernel: those of products, rows, columns, whole arrays, or of single elements.
 
 What none of them takes as it is goes through memory: each reduction becomes a kernel of its own, whose result
 the next one reads. A kernel whose loops are given, as those of routines are, is spread over threads as it is,

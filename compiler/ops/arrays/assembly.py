@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.shapes import (
     operand_shape,
     shape_text,
 )
-from staticgraph.compiler.graph.sizes import AnySize, Size, at_least, at_most, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_least, at_most, same, several
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, number
 from staticgraph.compiler.ops.kinds import Piece, View, assembly, movement, sizes
@@ -305,11 +305,11 @@ def spread_apart(x: Any, low: Sequence[int], high: Sequence[int], interior: Sequ
         return ops.interior_pad(x, low=tuple(low), high=tuple(high), interior=tuple(interior))
     for axis, gap in enumerate(interior):
         before, n, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
-        if gap and n > 1:
+        if gap and several(n):
             rows = ops.reshape(x, shape=(*before, n, 1, *after))
             wide = ops.pad(rows, paddings=[(0, gap if d == axis + 1 else 0) for d in range(rows.rank)])
             whole = ops.reshape(wide, shape=(*before, n * (gap + 1), *after))
-            size = tuple(m - gap if d == axis else m for d, m in enumerate(whole.shape))
+            size = tuple(at_least(m - gap, 0) if d == axis else m for d, m in enumerate(whole.shape))
             x = ops.slice(whole, begin=(0,) * x.rank, size=size)
     return ops.pad(x, paddings=tuple(zip(low, high, strict=True)))
 

@@ -33,6 +33,7 @@ _PER_PLACE = 4  # updates of a copy for each of its places: a copy takes time, t
 _BYTES = 1 << 26  # of all copies
 _TABLES, _SMALL = 4, 1 << 14  # tables of a copy, and bytes of one: all of them stay in the near caches
 _STRIP = 512  # updates whose places are computed together
+_UNROLLED = 4  # updates of a strip in one iteration: each has a branch of its own, which is predicted better
 _ROW = Local("copied_row", int64)  # the place that the last updates were for
 _WIDE = 64  # columns: so many are cut into blocks, each of which goes through all updates (`scatter.py`)
 
@@ -119,10 +120,13 @@ def _in_strips(
         Store("update_places", (near,), scalar.cast(_of(key, update, strip * _STRIP + near), int32)),
         Store("update_values", (near,), _of(value, update, strip * _STRIP + near)),
     )
-    held_near = scalar.cast(Load("update_places", (near,), int32), int64)
-    steps = step(held_near, Load("update_values", (near,), out.dtype))
+    several = Index("several", _STRIP // _UNROLLED)
+    steps: list[Stmt] = []
+    for at in (several * _UNROLLED + n for n in range(_UNROLLED)):
+        held_row = scalar.cast(Load("update_places", (at,), int32), int64)
+        steps += step(held_row, Load("update_values", (at,), out.dtype))
     left = Loop(last, step(_of(key, update, last + begin), _of(value, update, last + begin)))
-    strips = Loop(strip, (Loop(near, stores, LoopKind.SIMD), Loop(near, steps)), share=share)
+    strips = Loop(strip, (Loop(near, stores, LoopKind.SIMD), Loop(several, tuple(steps))), share=share)
     return (
         Let(_ROW, Const(places, int64)),
         Let(total, neutral),

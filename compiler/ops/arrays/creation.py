@@ -8,16 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL, DType, blank, float32, int32, int64
+from staticgraph.compiler.graph.dtypes import (
+    ANY,
+    FLOATING,
+    REAL,
+    DType,
+    as_dtype,
+    blank,
+    float32,
+    float64,
+    int32,
+    int64,
+)
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, positive, proven
+from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, bounds, positive, proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, number
 from staticgraph.compiler.ops.arrays.movement import raveled
 from staticgraph.compiler.ops.kinds import View, composite, movement, same_type, source, structural
-from staticgraph.compiler.ops.samples import Sample, real
+from staticgraph.compiler.ops.samples import Draw, Sample, fixed, real
+
+_MOST_STEPS = MOST + 1  # of a range; one more than can be: a run tells that it needs too much memory
 
 
 def _fill_type(value: TensorType, dims: Any) -> TensorType:
@@ -93,15 +106,17 @@ def ones_like(x: Any) -> Any:
     return fill(x.recorder.constant(1, x.dtype), dims=x.shape)
 
 
-def range_length(start: Any, limit: Any, delta: Any) -> int:
-    """Return the length of the result of `range`."""
+def range_length(start: Any, limit: Any, delta: Any, dtype: DType) -> int:
+    """Return the length of the result of `range`. It is computed in the dtype, as in TensorFlow."""
     require(delta != 0, "delta is 0")
     rising = delta > 0
     require(start <= limit if rising else start >= limit,
             f"from {start} to {limit} no steps of {delta} lead: the sign of delta must fit")
     if all(isinstance(n, int | Size) for n in (start, limit, delta)):
         return -((start - limit) // delta) if rising else -((limit - start) // -delta)
-    return math.ceil(abs((limit - start) / delta))
+    with np.errstate(over="ignore"):
+        steps = np.ceil(np.abs(np.subtract(limit, start, dtype=dtype.numpy) / dtype.numpy.type(delta)))
+    return int(min(float(steps), _MOST_STEPS))
 
 
 def _range_type(start: Any, limit: Any, delta: Any, dtype: DType) -> TensorType:
@@ -111,11 +126,11 @@ def _range_type(start: Any, limit: Any, delta: Any, dtype: DType) -> TensorType:
         fits = n is None or isinstance(n, Size) or (math.isfinite(n) and inside)
         require(fits, f"{name} is {n}, and does not fit into {dtype}", kind=DtypeError)
     known = None not in (start, limit, delta)
-    return TensorType(dtype, (range_length(start, limit, delta) if known else None,))
+    return TensorType(dtype, (range_length(start, limit, delta, dtype) if known else None,))
 
 
 def _range(start: Any, limit: Any, delta: Any, dtype: DType) -> np.ndarray:
-    steps = np.arange(range_length(start, limit, delta), dtype=dtype.numpy)
+    steps = np.arange(range_length(start, limit, delta, dtype), dtype=dtype.numpy)
     return steps * dtype.numpy.type(delta) + dtype.numpy.type(start)
 
 
@@ -124,8 +139,39 @@ def _interval_of_range(y: Any, *_: Any) -> tuple[float, float]:
     return min(least for least, _ in ends), max(greatest for _, greatest in ends)
 
 
+def _steps(start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> np.ndarray:
+    return np.array(range_length(start.item(), limit.item(), delta.item(), as_dtype(start.dtype)), np.int64)
+
+
+def _number_types(start: TensorType, *others: TensorType) -> TensorType:
+    for given in (start, *others):
+        require(given.shape in (None, ()), f"a range has numbers, not an array of {shape_text(given.shape)}")
+    return TensorType(int64, ())
+
+
+def _number(value: int) -> Draw:
+    return fixed(np.array(value))
+
+
+@composite(
+    type=_number_types, numpy=_steps, dtypes=REAL, differentiable=False,
+    requires=lambda start, limit, delta: [ops.steps_lead(start, limit, delta, of="range")],
+    samples=[Sample(_number(0), _number(5), _number(2)), Sample(_number(3), _number(3), _number(1)),
+             Sample(_number(1), _number(20), _number(7))],
+)
+def range_count(start: Any, limit: Any, delta: Any) -> Any:
+    """The number of steps of `delta` from `start` up to `limit` exclusively, if a run tells it."""
+    if start.dtype.is_floating:
+        steps = ops.cast(ops.ceil(ops.abs((limit - start) / delta)), dtype=float64)
+        most = np.float64(_MOST_STEPS)
+        return ops.cast(ops.select(steps < most, steps, most), dtype=int64)
+    first, last, step = (ops.cast(n, dtype=int64) for n in (start, limit, delta))
+    size = ops.maximum(ops.abs(step), np.int64(1))
+    return ops.floor_div(ops.abs(last - first) + size - np.int64(1), size)
+
+
 @source(
-    tf="Range", type=_range_type, numpy=_range,
+    tf="Range", counted="range_count", type=_range_type, numpy=_range,
     operands=("start", "limit", "delta"), partial=("start", "limit", "delta"),
     samples=[Sample(start=0, limit=5, delta=1, dtype=int32), Sample(start=10, limit=0, delta=-3, dtype=int64),
              Sample(start=0.5, limit=3.0, delta=0.25, dtype=float32),

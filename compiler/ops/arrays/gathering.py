@@ -102,6 +102,8 @@ def _gather_static(types: list[TensorType], values: list[Any], axis: int = 0, ba
     """Entries of a vector of which only some are known."""
     if any(v is None for v in values) or (isinstance(values[1], tuple) and None in values[1]):
         return None
+    if np.asarray(values[1]).dtype == object:  # open sizes: which entries a run tells
+        return None
     if not (isinstance(values[0], tuple) and None in values[0]):
         return _gather(np.asarray(values[0]), np.asarray(values[1]), axis, batch_dims)
     which = np.asarray(values[1])

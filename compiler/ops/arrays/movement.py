@@ -12,7 +12,14 @@ import numpy as np
 
 from staticgraph.compiler.graph.checks.requirements import index_in
 from staticgraph.compiler.graph.dtypes import ANY, DType, int32, int64
-from staticgraph.compiler.graph.errors import DtypeError, OperandError, ShapeError, counted, require
+from staticgraph.compiler.graph.errors import (
+    DtypeError,
+    OperandError,
+    RuleError,
+    ShapeError,
+    counted,
+    require,
+)
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import (
     Shape,
@@ -25,14 +32,14 @@ from staticgraph.compiler.graph.shapes import (
 from staticgraph.compiler.graph.sizes import AnySize, Size, content, positive, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent
-from staticgraph.compiler.ops.kinds import View, movement, sizes
-from staticgraph.compiler.ops.samples import Draw, Sample, real
+from staticgraph.compiler.ops.kinds import View, composite, movement, sizes
+from staticgraph.compiler.ops.samples import Draw, Sample, fixed, real
 
 INDEX = frozenset({int32, int64})
 
 
 def check_index(name: str, dtype: DType) -> None:
-    """For type rules: `dtype` is one of positions."""
+    """Refuse positions of another dtype than int32 and int64, for a type rule."""
     require(dtype in INDEX, f"{name} is {dtype}, and must be int32 or int64", kind=DtypeError)
 
 
@@ -107,6 +114,7 @@ def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> A
     numpy=_numpy_reshape, operands=("shape",), partial=("shape",), dtypes=ANY, strings=True,
     static=_reshape_static, grad_any_rank=True,
     grad=lambda g, y, tensor, shape: (ops.reshape(g, shape=sizes(tensor)),), grad_takes=(),
+    counted="inferred_size",
     samples=[Sample(real(2, 6), shape=(3, 4)), Sample(real(2, 3, 4), shape=(-1, 8)),
              Sample(real(), shape=(1, 1)), Sample(real(0, 3), shape=(3, 0)),
              Sample(real(0, 6), shape=(0, -1, 3)), Sample(real(1, 1), shape=())],
@@ -117,6 +125,37 @@ def reshape(at: tuple[Expr, ...], tensor: View, *, shape: Any) -> Expr:
     assert result is not None
     sizes = tuple(n for n in result if n is not None)
     return tensor[unraveled(raveled(at, sizes), tensor.shape)]
+
+
+def _inferred(tensor: np.ndarray, shape: np.ndarray) -> np.ndarray:
+    wanted = tuple(shape.tolist())
+    try:
+        made: Any = reshaped(tensor.shape, wanted)
+    except RuleError:
+        made = wanted
+    return np.array(made[wanted.index(-1)] if -1 in wanted else -1, np.int64)
+
+
+@composite(
+    type=lambda tensor, shape: TensorType(int64, ()), numpy=_inferred, vars={"shape": "I"},
+    dtypes={"T": ANY, "I": INDEX}, differentiable=False,
+    samples=[Sample(real(2, 6), fixed(np.array([3, -1]))), Sample(real(5), fixed(np.array([-1, 2]))),
+             Sample(real(0, 6), fixed(np.array([0, -1, 3])))],
+)
+def inferred_size(tensor: Any, shape: Any) -> Any:
+    """The size for which -1 stands in a `reshape`, if a run tells the others; -1 if there is none."""
+    known, wanted = tensor.recorder.constant(tensor.shape, int64), ops.cast(shape, dtype=int64)
+    others = ops.maximum(ops.reduce_prod(ops.maximum(wanted, np.int64(1))), np.int64(1))
+    # Sizes of zero on either side do not count.
+    size = ops.select(
+        ops.reduce_any(ops.equal(wanted, np.int64(0))),
+        ops.reduce_prod(ops.maximum(known, np.int64(1))),
+        ops.reduce_prod(known),
+    )
+    found = ops.floor_div(size, others)
+    negative = ops.select(wanted < np.int64(0), wanted, ops.zeros_like(wanted))
+    is_one = ops.equal(ops.reduce_sum(negative), np.int64(-1))
+    return ops.select(is_one & ops.equal(found * others, size), found, np.int64(-1))
 
 
 def _permutation(perm: Any, rank: int) -> tuple[int, ...]:
@@ -309,11 +348,19 @@ def _roll_type(input: TensorType, shift: Any, axis: Any) -> TensorType:
     return input
 
 
+def _roll_grad(g: Any, y: Any, input: Any, shift: Any, axis: Any) -> tuple[Any]:
+    shifts = np.reshape(shift, -1).tolist()
+    back = [-s for s in shifts]
+    if any(isinstance(s, Size) or s == np.iinfo(np.int64).min for s in shifts):
+        # The least int64 has no opposite. One less than the opposite of any number is an int64.
+        g, back = ops.roll(g, shift=np.ones_like(shift, np.int64), axis=axis), [-1 - s for s in shifts]
+    return (ops.roll(g, shift=np.reshape(back, np.shape(shift)), axis=axis),)
+
+
 @movement(
     tf="Roll", type=_roll_type, numpy=lambda input, shift, axis: np.roll(input, shift, axis),
     operands=("shift", "axis"), partial=("shift", "axis"), dtypes=ANY, strings=True,
-    grad=lambda g, y, input, shift, axis: (ops.roll(g, shift=np.negative(shift), axis=axis),),
-    grad_takes=("shift", "axis"),
+    grad=_roll_grad, grad_takes=("shift", "axis"),
     samples=[Sample(real(5), shift=2, axis=0), Sample(real(3, 4), shift=(1, -2), axis=(0, 1)),
              Sample(real(3, 4), shift=(3, 3), axis=(1, 1)), Sample(real(0, 2), shift=1, axis=0)],
 )

@@ -10,8 +10,10 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
+from staticgraph.compiler.graph.open_sizes import lesser
 from staticgraph.compiler.graph.shapes import Shape, TensorType, check_parts, normalize_axis, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, Size, same
+from staticgraph.compiler.graph.size_contexts import is_comparing
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_least, same, several
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.arrays.assembly import spread_apart
 from staticgraph.compiler.ops.kinds import View, composite, movement, sizes
@@ -82,7 +84,7 @@ def slice_(at: tuple[Expr, ...], input_: View, *, begin: Any, size: Any) -> Expr
 class SliceSpan:
     """Elements that a strided slice takes along one axis of its input.
 
-    `count` is their number, or None if that is not known yet.
+    `count` is their number, or None if that is not known yet. If it is 0, `start` may be any number.
     """
 
     start: int
@@ -171,7 +173,15 @@ def _span(axis: int, size: int | None, low: Any, high: Any, step: int | None) ->
 
 
 def _open_span(size: AnySize, low: AnySize | None, high: AnySize | None, step: int) -> SliceSpan:
-    """The same where sizes are open."""
+    """The same where sizes are open.
+
+    A part that leaves out ends of an axis, as x[1:-1] does, has no guard that the axis has so many elements.
+    """
+    leaves_out = step > 0 and (low is None or (type(low) is int and low >= 0))
+    if leaves_out and (high is None or (type(high) is int and high < 0)) and not is_comparing():
+        start = low or 0
+        rest = at_least(size - start + (high or 0), 0)
+        return SliceSpan(start, (rest + step - 1) // step, step)
     first, last = (0, size) if step > 0 else (-1, size - 1)
 
     def inside(end: AnySize) -> AnySize:
@@ -194,7 +204,7 @@ def strided_type(input_: TensorType, begin: Any, end: Any, strides: Any = None, 
 
 
 def _strided(input_: np.ndarray, begin: Any, end: Any, strides: Any = None, **masks: int) -> np.ndarray:
-    """By NumPy's own indexing, entry for entry."""
+    """Slice by NumPy's own indexing, entry for entry."""
     key: list[Any] = []
     for i, (b, e) in enumerate(zip(begin, end, strict=True)):
         if masks["ellipsis_mask"] >> i & 1:
@@ -247,9 +257,15 @@ def strided_cotangent(g: Any, shape: tuple[int, ...], spans: Sequence[SliceSpan]
     backwards = tuple(d for d, s in enumerate(spans) if s.step < 0)
     if backwards:
         g = ops.reverse(g, axis=backwards)
-    low = [s.start if s.step > 0 else s.start + (n - 1) * s.step for s, n in zip(spans, counts, strict=True)]
-    gaps = [abs(s.step) - 1 if abs(s.step) > 1 and n > 1 else 0 for s, n in zip(spans, counts, strict=True)]
-    high = [m - a - n - (n - 1) * gap for m, a, n, gap in zip(shape, low, counts, gaps, strict=True)]
+    low = [
+        lesser(s.start, m) if s.step > 0 else s.start + (n - 1) * s.step
+        for s, n, m in zip(spans, counts, shape, strict=True)
+    ]
+    gaps = [abs(s.step) - 1 if several(n) else 0 for s, n in zip(spans, counts, strict=True)]
+    high = [
+        m - a - n - at_least(n - 1, 0) * gap
+        for m, a, n, gap in zip(shape, low, counts, gaps, strict=True)
+    ]
     if not any(gaps):
         return ops.pad(g, paddings=tuple(zip(low, high, strict=True)))
     return spread_apart(g, low, high, gaps)

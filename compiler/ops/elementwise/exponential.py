@@ -122,7 +122,7 @@ def log1p(x: Any) -> Any:
 
 
 def _power_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
-    """By the exponent there is no real derivative where the base is not positive: 0 is given there.
+    """Differentiate a power. By the exponent, the real derivative is 0 where the base is not positive.
 
     The derivative of x ** 0 by x is 0 at x = 0, too.
     """
@@ -151,7 +151,7 @@ def pow_(x: Any, y: Any) -> Any:
 
 
 def _xlogy_grad(g: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """By x it is log(y) where x is 0, too, unless that is not finite."""
+    """Differentiate xlogy: by x it is log(y) also where x is 0, unless that is not finite."""
     counts = logical_or(not_equal(x, 0), logical_and(y > 0, is_finite(y)))
     return g * ops.xlogy(cast(counts, x.dtype), y), g * ops.xdivy(x, y)
 
@@ -170,7 +170,7 @@ def xlogy(x: Any, y: Any) -> Any:
 
 
 def _xdivy_grad(g: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """By x it is 1 / y where x is 0, too, unless y is 0."""
+    """Differentiate xdivy: by x it is 1 / y also where x is 0, unless y is 0."""
     counts = logical_or(not_equal(x, 0), not_equal(y, 0))
     return g * ops.xdivy(cast(counts, x.dtype), y), g * ops.xdivy(-x, y * y)
 

@@ -68,7 +68,7 @@ def _reflected(x: np.ndarray, of_positive: Callable[[np.ndarray], np.ndarray], *
 
 
 def _digamma_of_positive(x: np.ndarray) -> np.ndarray:
-    """By recurrence up to 30, where few terms of the asymptotic series are enough."""
+    """Digamma by recurrence up to 30, where few terms of the asymptotic series are enough."""
     w = x + 30
     series = 1 / (12 * w**2) - 1 / (120 * w**4) + 1 / (252 * w**6)
     return np.log(w) - 1 / (2 * w) - series - sum(1 / (x + k) for k in range(30))

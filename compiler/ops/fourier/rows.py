@@ -10,7 +10,8 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +54,18 @@ def turns_of(n: int, inverse: bool) -> np.ndarray:
         if left > 1:
             found.append(np.outer(np.arange(1, radix), np.arange(left)).ravel() / (left * radix))
     return np.exp((2j if inverse else -2j) * np.pi * np.concatenate(found))
+
+
+class _Stage(NamedTuple):
+    """One stage: that of `fft_stage` with `left` for the count and `done` for what is inside."""
+
+    read: Point
+    write: Put
+    radix: int
+    left: int
+    done: int
+    start: int  # of its roots of unity
+    scale: float = 1.0
 
 
 class Stages:
@@ -104,66 +117,28 @@ class Stages:
         for number, radix in enumerate(radices):
             left //= radix
             source = read if number == 0 else self.memory(number - 1)[0]
-            last = number == len(radices) - 1
-            target = write if last else self.memory(number)[1]
-            wanted = places if last and places is not None else self.n
-            made += self._stage(source, target, radix, left, done, start, scale if last else 1.0, wanted)
+            if number < len(radices) - 1:
+                stage = _Stage(source, self.memory(number)[1], radix, left, done, start)
+                made += self._loops(stage, self.n)
+            else:
+                stage = _Stage(source, write, radix, left, done, start, scale)
+                made += self._loops(stage, self.n if places is None else places)
             start += (radix - 1) * left if left > 1 else 0
             done *= radix
         return tuple(made)
 
-    def _stage(
-        self,
-        read: Point,
-        write: Put,
-        radix: int,
-        left: int,
-        done: int,
-        start: int,
-        scale: float,
-        wanted: int,
-    ) -> Iterator[Stmt]:
-        """One stage: that of `fft_stage` with `left` for the count and `done` for what is inside.
+    def _loops(self, stage: _Stage, wanted: int) -> Iterator[Stmt]:
+        """The loops of one stage.
 
         Only the last stage may want less than all results: those of whole loops over `done`, and of a part of
         the next one.
         """
-
-        def results(j: Expr, k: Expr, column: Expr, count: int = radix) -> Body:
-            lets: list[Stmt] = []
-            stores: list[Body] = []
-
-            def kept(value: Expr) -> Local:
-                local = Local(f"p{self.mark}{next(self._numbers)}", value.dtype)
-                lets.append(Let(local, value))
-                return local
-
-            def kept_point(value: Expr) -> Expr:
-                re, im = parts(value)
-                return scalar.complex(kept(re), im) if isinstance(im, Const) else kept(value)  # real numbers
-
-            points = [kept_point(read((q * left + j) * done + k, column)) for q in range(radix)]
-            for p, value in enumerate(small_transform(points, self.sign)[:count]):
-                if left > 1 and p:
-                    at = start + (p - 1) * left + j
-                    value = value * self.turn(at)
-                if scale != 1.0:
-                    value = scalar.complex(*(v * scale for v in parts(value)))
-                stores.append(write((j * radix + p) * done + k, column, kept(value)))
-            # What lanes write side by side follows each other: the results of a lane, or both parts of one.
-            ordered = zip(*stores, strict=True) if done == self.width == 1 else stores
-            return (*lets, *(store for several in ordered for store in several))
-
-        def each(extent: int, body: Callable[[Expr], Body]) -> Body:
-            if extent == 1:
-                return body(ZERO)
-            index = Index(f"i{self.mark}{next(self._numbers)}", extent)
-            return (Loop(index, body(index)),)
-
+        left, done = stage.left, stage.done
+        results = partial(self._results, stage)
         if self.width > 1:
-            yield from each(
+            yield from self._each(
                 left,
-                lambda j: each(
+                lambda j: self._each(
                     done, lambda k: (self.lanes(self.width, lambda column: results(j, k, column)),)
                 ),
             )
@@ -172,12 +147,45 @@ class Stages:
         else:
             count, more = divmod(wanted, done)
             if more:
-                yield from each(
+                yield from self._each(
                     left, lambda j: (self.lanes(more, lambda k: results(j, k, ZERO, count + 1)),)
                 )
-            yield from each(
+            yield from self._each(
                 left, lambda j: (self.lanes(done - more, lambda k: results(j, k + more, ZERO, count)),)
             )
+
+    def _each(self, extent: int, body: Callable[[Expr], Body]) -> Body:
+        if extent == 1:
+            return body(ZERO)
+        index = Index(f"i{self.mark}{next(self._numbers)}", extent)
+        return (Loop(index, body(index)),)
+
+    def _results(self, stage: _Stage, j: Expr, k: Expr, column: Expr, count: int | None = None) -> Body:
+        """One small transform of a stage, and the first `count` of its results stored."""
+        lets: list[Stmt] = []
+        stores: list[Body] = []
+
+        def kept(value: Expr) -> Local:
+            local = Local(f"p{self.mark}{next(self._numbers)}", value.dtype)
+            lets.append(Let(local, value))
+            return local
+
+        def kept_point(value: Expr) -> Expr:
+            re, im = parts(value)
+            return scalar.complex(kept(re), im) if isinstance(im, Const) else kept(value)  # real numbers
+
+        radix, left, done = stage.radix, stage.left, stage.done
+        points = [kept_point(stage.read((q * left + j) * done + k, column)) for q in range(radix)]
+        for p, value in enumerate(small_transform(points, self.sign)[:count]):
+            if left > 1 and p:
+                at = stage.start + (p - 1) * left + j
+                value = value * self.turn(at)
+            if stage.scale != 1.0:
+                value = scalar.complex(*(v * stage.scale for v in parts(value)))
+            stores.append(stage.write((j * radix + p) * done + k, column, kept(value)))
+        # What lanes write side by side follows each other: the results of a lane, or both parts of one.
+        ordered = zip(*stores, strict=True) if done == self.width == 1 else stores
+        return (*lets, *(store for several in ordered for store in several))
 
 
 def numpy_stages(x: np.ndarray, turns: np.ndarray, inverse: bool) -> np.ndarray:

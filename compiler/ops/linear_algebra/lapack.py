@@ -25,7 +25,7 @@ FIELDS = frozenset({float32, float64, complex64, complex128})
 
 
 def matrices(x: TensorType, name: str = "input", square: bool = True) -> Shape | None:
-    """For type rules: the shape of a batch of matrices."""
+    """Return the shape of a batch of matrices, or refuse it for a type rule."""
     if x.shape is None:
         return None
     require(len(x.shape) >= 2, f"{name} has rank {x.rank}, at least 2 is needed")

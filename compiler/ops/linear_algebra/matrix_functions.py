@@ -40,7 +40,7 @@ def _wide(x: np.ndarray) -> np.ndarray:
 
 
 def _exponential(input: np.ndarray) -> np.ndarray:
-    """By Padé's approximation, of the matrix halved so often that it is small; then squared as often."""
+    """Padé's approximation of the exponential of the halved matrix, squared as often as it was halved."""
     x = _wide(input)
     if x.size == 0:
         return input.copy()
@@ -110,7 +110,7 @@ def power_of_half(times: Any) -> Any:
 
 
 def _small_exponential(x: Any) -> Any:
-    """By Pade's approximation, of even powers and of odd ones."""
+    """Padé's approximation of the exponential of a small matrix, from even powers and from odd ones."""
     weights = [1.0]
     for k in range(1, _TERMS + 1):
         weights.append(weights[-1] * (_TERMS - k + 1) / (k * (2 * _TERMS - k + 1)))

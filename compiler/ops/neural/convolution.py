@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 from typing import Any
 
@@ -25,16 +26,16 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.open_sizes import lesser
+from staticgraph.compiler.graph.open_sizes import greater, lesser
 from staticgraph.compiler.graph.shapes import TensorType, merge
-from staticgraph.compiler.graph.sizes import at_least, is_open
+from staticgraph.compiler.graph.sizes import at_least, is_open, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
 from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.ops.arrays.assembly import spread_apart
 from staticgraph.compiler.ops.kinds import View, contraction
 from staticgraph.compiler.ops.neural.windows import LONGEST
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 Ints = tuple[int, ...]
 _MOST_PARTS = 16  # convolutions that the gradient of one with strides may become
@@ -62,7 +63,7 @@ def _patches(
 
 
 def _check(image: TensorType, other: TensorType, steps: dict[str, Ints], filter: bool, last: int) -> None:
-    """For type rules: attributes of one entry per spatial axis, and the axes that both operands have.
+    """Check for a type rule that attributes have one entry per spatial axis, and that the operands fit.
 
     `other` is a filter, or has the positions of one. `last`: its axis that is as long as the last of `image`.
     """
@@ -155,8 +156,11 @@ def conv_transposed(g: Any, w: Any, space: Ints, strides: Ints, dilations: Ints,
         [_Reach.of(*each, remainder) for remainder in range(each[2])]
         for each in zip(space, w.shape, strides, dilations, before, strict=False)
     ]
-    parts = [_part(g, w, reaches) for reaches in product(*axes)]
-    return ops.interleave(parts, strides=(1, *strides, *(1,) * (g.rank - len(space) - 1)))
+    parts = [_Part.of(g, w, reaches) for reaches in product(*axes)]
+    if is_open(space):
+        parts = _with_common_zeros(parts)
+    steps = (1, *strides, *(1,) * (g.rank - len(space) - 1))
+    return ops.interleave([part.cotangent for part in parts], strides=steps)
 
 
 def _cut_out(g: Any, w: Any, space: Ints, strides: Ints, dilations: Ints, before: Ints) -> Any:
@@ -219,29 +223,70 @@ class _Reach:
         )
 
 
-def _part(g: Any, w: Any, reaches: Sequence[_Reach]) -> Any:
-    """The cotangent of every so many elements of the input: of those with the same windows."""
-    sizes, d = tuple(at_least(r.size, 0) for r in reaches), len(reaches)
-    if any(r.first >= taps for r, taps in zip(reaches, w.shape, strict=False)):
-        shape = (g.shape[0], *sizes, *g.shape[d + 1 : -1], w.shape[-2])
-        return ops.fill(g.recorder.constant(0, g.dtype), dims=shape)
-    taps = tuple(slice(r.first, None, r.step) for r in reaches)
-    return _spread_over(
-        g, w if all(r.step == 1 for r in reaches) else w[taps], sizes,
-        tuple(r.dilation for r in reaches), tuple(r.before for r in reaches),
-    )
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Every so many elements of the input, those with the same windows: a `conv_spread` of a cotangent."""
+
+    g: Any
+    w: Any
+    space: Ints
+    dilations: Ints
+    before: Ints
+
+    @classmethod
+    def of(cls, g: Any, w: Any, reaches: Sequence[_Reach]) -> _Part:
+        taps = tuple(slice(min(r.first, n), None, r.step) for r, n in zip(reaches, w.shape, strict=False))
+        return cls(
+            g, w if all(r.step == 1 for r in reaches) and not any(t.start for t in taps) else w[taps],
+            tuple(at_least(r.size, 0) for r in reaches), tuple(r.dilation for r in reaches),
+            tuple(r.before for r in reaches),
+        )  # fmt: skip
+
+    @property
+    def is_zero(self) -> bool:
+        """True if no tap reaches these elements."""
+        return 0 in self.w.shape[: len(self.space)]
+
+    @property
+    def margins(self) -> tuple[tuple[Any, Any], ...]:
+        """The zeros around the cotangent that windows reach, along each axis before it and after it."""
+        steps = zip(self.g.shape[1:], self.w.shape, self.space, self.dilations, self.before, strict=False)
+        return tuple((at_least(r * (t - 1) - b, 0), at_least(n + b - p, 0)) for p, t, n, r, b in steps)
+
+    def around(self, margins: tuple[tuple[Any, Any], ...]) -> _Part:
+        """The same part, of the cotangent with zeros around it."""
+        after = self.g.rank - len(margins) - 1
+        g = ops.pad(self.g, paddings=((0, 0), *margins, *((0, 0),) * after))
+        before = tuple(b + low for b, (low, _) in zip(self.before, margins, strict=True))
+        return replace(self, g=g, before=before)
+
+    @property
+    def cotangent(self) -> Any:
+        """The cotangent of these elements."""
+        d = len(self.space)
+        if self.is_zero:
+            shape = (self.g.shape[0], *self.space, *self.g.shape[d + 1 : -1], self.w.shape[-2])
+            return ops.fill(self.g.recorder.constant(0, self.g.dtype), dims=shape)
+        return _spread_over(self.g, self.w, self.space, self.dilations, self.before)
+
+
+def _with_common_zeros(parts: Sequence[_Part]) -> list[_Part]:
+    """Parts of an open size, of which all that need zeros around the cotangent have one copy with them."""
+    needing = [p for p in parts if not p.is_zero and not all(same(n, 0) for pair in p.margins for n in pair)]
+    if not needing:
+        return list(parts)
+    by_axis = zip(*(p.margins for p in needing), strict=True)
+    widest = tuple(tuple(reduce(greater, side) for side in zip(*pairs, strict=True)) for pairs in by_axis)
+    return [p.around(widest) if any(p is n for n in needing) else p for p in parts]
 
 
 def _spread_over(g: Any, w: Any, space: Ints, dilations: Ints, before: Ints) -> Any:
     """`conv_spread`, with zeros around `g` if vectors must lie along the positions or space is open."""
     d = len(space)
+    part = _Part(g, w, space, dilations, before)
     if w.shape[d:-1] == (1,) or is_open(space):
-        reach = (step * (t - 1) for t, step in zip(w.shape, dilations, strict=False))
-        low = tuple(at_least(r - b, 0) for r, b in zip(reach, before, strict=True))
-        high = (at_least(n + b - p, 0) for n, b, p in zip(space, before, g.shape[1:], strict=False))
-        g = ops.pad(g, paddings=((0, 0), *zip(low, high, strict=True), *((0, 0),) * (g.rank - d - 1)))
-        before = tuple(a + b for a, b in zip(low, before, strict=True))
-    return conv_spread(g, w, space=space, dilations=dilations, before=before)
+        part = part.around(part.margins)
+    return conv_spread(part.g, w, space=space, dilations=dilations, before=part.before)
 
 
 def _windows_grad(

@@ -25,6 +25,7 @@ from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.support.dataclass import dataclass
 
 Ints = tuple[int, ...]
+Family = tuple[OpDef, OpDef, OpDef]  # a convolution, and its gradients by the input and by the filter
 _AXES = {
     "input": "its axes are batch, space and channels: expand_dims adds one",
     "filter": "its axes are space, input channels and output channels",
@@ -59,7 +60,7 @@ class Layer:
         return tuple(int(axis) for axis in np.argsort(self.to_last))
 
     def space(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Of one value per axis those of the spatial axes."""
+        """Select the values of the spatial axes out of one value per axis."""
         return tuple(values[2:] if self.channels_first else values[1:-1])
 
     def ordered(self, batch: Any, space: Sequence[Any], channels: Any) -> tuple[Any, ...]:
@@ -80,7 +81,7 @@ class Layer:
         return [window(n, k, s, d, self.padding, extra) for n, k, s, d, extra in per_axis]
 
     def check(self, rank: int) -> None:
-        """For type rules: what has to hold of the attributes alone."""
+        """Check the attributes by themselves, for a type rule."""
         formats = {4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}[rank]
         require(
             self.data_format in formats,
@@ -350,9 +351,7 @@ def _samples_of(rank: int, depthwise: bool, defaults: Mapping[str, Any], which: 
     return out
 
 
-def _family(
-    rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str]
-) -> tuple[OpDef, OpDef, OpDef]:
+def _family(rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str]) -> Family:
     """The three ops of convolutions of tensors with `rank` axes."""
     data_format = {4: "NHWC", 5: "NDHWC"}[rank]
     ones = (1,) * rank
@@ -373,9 +372,8 @@ def _family(
         data_format: str = data_format, dilations: Ints = ones,
     ) -> Any:
         """Cross-correlation of images [batch, *space, channels] with filters [*taps, channels, outputs]."""
-        return convolve(
-            input, filter, Layer(strides, padding, explicit_paddings, data_format, dilations), depthwise
-        )
+        layer = Layer(strides, padding, explicit_paddings, data_format, dilations)
+        return convolve(input, filter, layer, depthwise)
 
     @composite(
         name=names[1], tf=tf[1], type=_backward_type(rank, depthwise, "input_sizes"),

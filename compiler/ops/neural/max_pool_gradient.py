@@ -236,6 +236,11 @@ def _tile(windows: list[Window]) -> bool:
     )
 
 
+def _lie_apart(windows: list[Window]) -> bool:
+    """Return True if windows lie side by side from the first element on; some elements may be left over."""
+    return all(w.size == w.stride and not w.is_padded for w in windows)
+
+
 @routine(
     type=_max_grad_type, numpy=numpy_max_grad, dtypes=REAL, differentiable=(1,), grad=_max_grad_grad,
     samples=[
@@ -252,7 +257,7 @@ def max_pool_grad(
 ) -> tuple[Stmt, ...] | Described:
     """Gradient of max pooling: each element of `g` goes to the first of the largest of its window."""
     (out,), windows = outs, pool_windows(x.shape, ksize, strides, padding)
-    tiles = _tile(windows)
+    tiles, apart = _tile(windows), _lie_apart(windows)
     at = counters(g.shape, "w")
     zero, share, best = Const(0, g.dtype), Local("share", g.dtype), Local("best", x.dtype)
     lets: list[Stmt] = [Let(share, g[at])]
@@ -265,17 +270,34 @@ def max_pool_grad(
         largest = element if largest is None else scalar.maximum(largest, element)
         stores.append(Let(hit, both(inside, scalar.eq(element, best))))
         value = scalar.select(both(free, hit), share, zero)
-        stores.append(Store(out.buffer, place, value if tiles else out[place] + value))
+        stores.append(Store(out.buffer, place, value if apart else out[place] + value))
         free = both(free, ~hit)
     assert largest is not None
     # Images are independent of each other, and one at a time stays in the cache.
     lead = next((d for d, w in enumerate(windows) if w.size > 1 or w.stride > 1), len(windows))
     body = nested(at[lead:], (*lets, Let(best, largest), *stores))
-    if not tiles:
-        rest = counters(x.shape[lead:], "z")
-        body = nested(rest, (Store(out.buffer, at[:lead] + rest, zero),)) + body
+    body = *(_cleared(out, zero, at[:lead], windows, apart) if not tiles else ()), *body
     whole = nested(at[:lead], body)
     return whole if tiles else Described(whole, _in_two(out, x, g, windows))
+
+
+def _cleared(
+    out: Out, zero: Expr, lead: tuple[Index, ...], windows: list[Window], apart: bool
+) -> tuple[Stmt, ...]:
+    """Statements that write zeros: where windows add something, or behind the last ones if they are apart."""
+    own = range(len(lead), len(windows))
+    if not apart:
+        rest = counters(out.shape[len(lead) :], "z")
+        return nested(rest, (Store(out.buffer, lead + rest, zero),))
+    cleared: tuple[Stmt, ...] = ()
+    for axis in own:
+        seen = windows[axis].count * windows[axis].size
+        if not same(seen, windows[axis].length):
+            behind = [w.length - seen if d == axis else w.length for d, w in enumerate(windows)]
+            rest = counters(behind[len(lead) :], f"z{axis}_")
+            place = [i + seen if d == axis else i for d, i in zip(own, rest, strict=True)]
+            cleared += nested(rest, (Store(out.buffer, (*lead, *place), zero),))
+    return cleared
 
 
 def _in_two(out: Out, x: View, g: View, windows: list[Window]) -> StagedForm:

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import REAL
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
-from staticgraph.compiler.graph.sizes import at_least
+from staticgraph.compiler.graph.sizes import at_least, same
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.neural.windows import LONGEST, positions
 from staticgraph.compiler.ops.samples import Sample, real
@@ -27,7 +27,8 @@ def _windows(n: int, size: int, stride: int, rate: int, padding: str) -> tuple[i
     if padding == "VALID":
         require(reach <= LONGEST, f"a window of {reach} elements is too long", f"{LONGEST} is the most")
         return at_least((n - reach + stride) // stride, 0), 0, 0
-    count = positions(n, size, stride, rate, padding) or 0
+    count = positions(n, size, stride, rate, padding)
+    assert count is not None
     missing = at_least((count - 1) * stride + reach - n, 0)
     return count, missing // 2, missing - missing // 2
 
@@ -86,7 +87,7 @@ def _expanded(images: Any, ksizes: Ints, strides: Ints, rates: Ints, padding: st
     n, *space, c = images.shape
     axes = range(1, len(space) + 1)
     found = [_windows(images.shape[d], ksizes[d], strides[d], rates[d], padding) for d in axes]
-    if not all(count for count, _, _ in found):
+    if any(same(count, 0) for count, _, _ in found):
         shape = (n, *(count for count, _, _ in found), math.prod(ksizes) * c)
         return ops.fill(images.recorder.constant(0, images.dtype), dims=shape)
     padded = ops.pad(images, paddings=((0, 0), *((before, after) for _, before, after in found), (0, 0)))

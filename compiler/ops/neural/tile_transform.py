@@ -13,6 +13,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.ops.kinds import Piece, View, assembly
 from staticgraph.compiler.ops.samples import Sample, real
@@ -30,7 +31,7 @@ def _type(x: TensorType, matrix: Matrix, tiles: Any = None, image: bool = False)
     require(rows and len({*map(len, matrix)}) == 1, f"matrix {matrix} must have equal rows, not of zeros")
     counts = (1, 1) if tiles is None else tiles
     pair = isinstance(counts, tuple | list) and len(counts) == 2
-    require(pair and all(isinstance(n, int) and n > 0 for n in counts), f"tiles {tiles} must be two sizes")
+    require(pair and all(map(_is_count, counts)), f"tiles {tiles} must be two sizes")
     if x.shape is None:
         return TensorType(x.dtype, None)
     rest = _tiles(x, len(matrix[0]), tiles)
@@ -39,6 +40,11 @@ def _type(x: TensorType, matrix: Matrix, tiles: Any = None, image: bool = False)
     require(len(rest) == _IMAGES, f"an image is made of 4 axes of tiles, not of {shape_text(rest)}")
     across = tuple(None if n is None else n * len(matrix) for n in rest[1:3])
     return TensorType(x.dtype, (rest[0], *across, rest[3]))
+
+
+def _is_count(number: Any) -> bool:
+    """Return True for a number of tiles; an open one may be 0."""
+    return isinstance(number, Size) or (isinstance(number, int) and number > 0)
 
 
 def _is_factor(number: Any) -> bool:
@@ -55,7 +61,8 @@ def _tiles(x: TensorType, width: int, tiles: Any) -> tuple[Any, ...]:
         return x.shape[2:]
     require(len(x.shape) == _IMAGES, f"tiles are of images, and {shape_text(x.shape)} has no 4 axes")
     needs = tuple(_STEP * (count - 1) + width for count in tiles)
-    enough = all(have is None or have >= need for have, need in zip(x.shape[1:3], needs, strict=True))
+    known = [pair for pair in zip(x.shape[1:3], needs, strict=True) if not isinstance(pair[1], Size)]
+    enough = all(have is None or have >= need for have, need in known)  # of open ones, code looks at places
     require(enough, f"{tiles} tiles need {needs} rows and columns of {shape_text(x.shape)}")
     return (x.shape[0], *tiles, x.shape[3])
 

@@ -31,7 +31,7 @@ class Window:
 
     @property
     def reach(self) -> int:
-        """From the first tap to the last."""
+        """Distance from the first tap to the last."""
         return (self.size - 1) * self.dilation
 
     @property
@@ -43,7 +43,7 @@ class Window:
 
     @property
     def is_padded(self) -> bool:
-        """If there may be padding."""
+        """True if there may be padding."""
         return not (same(self.before, 0) and same(self.after, 0))
 
 
@@ -101,5 +101,5 @@ def window(
 
 
 def check_padding(padding: Any, allowed: Sequence[str] = ("SAME", "VALID")) -> None:
-    """For type rules."""
+    """Refuse a kind of padding that is not among the allowed ones, for a type rule."""
     require(padding in allowed, f"padding {padding!r} is none of {', '.join(map(repr, allowed))}")

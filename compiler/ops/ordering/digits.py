@@ -17,14 +17,13 @@ import operator
 from collections.abc import Callable
 
 from staticgraph.compiler.graph.dtypes import DType, int32, int64, uint32, uint64
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import AnySize, Size, is_open
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
-from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Share, Span, Stmt, Store, Update
+from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Share, Span, Store, Update
 from staticgraph.compiler.ops.kinds import Described
+from staticgraph.compiler.ops.statements.strips import Body, clamped
 from staticgraph.compiler.support.dataclass import dataclass
-
-Body = tuple[Stmt, ...]
 
 _DIGIT = 8  # bits: as many places are written to at a time as the nearest cache has lines
 _WIDE_DIGIT = 11  # bits: a third of 32
@@ -42,7 +41,7 @@ class RadixSort:
     """
 
     rows: tuple[Index, ...]
-    length: int
+    length: AnySize
     dtype: DType  # of keys
     bits: int
     key: Callable[[Expr], Expr]
@@ -64,7 +63,9 @@ class RadixSort:
     @property
     def digit_bits(self) -> int:
         """The bits of a digit."""
-        return _DIGIT if self.columns or self.bits < 32 or self.length not in _WIDE else _WIDE_DIGIT
+        if self.columns or self.bits < 32 or isinstance(self.length, Size):
+            return _DIGIT
+        return _WIDE_DIGIT if self.length in _WIDE else _DIGIT
 
     @property
     def places(self) -> int:
@@ -87,15 +88,25 @@ class RadixSort:
         return not self.columns or self.bits + _COLUMN <= 8 * uint64.size
 
     @property
-    def room(self) -> int:
-        """Items in scratch memory: a power of two, as a place cut to its bits is sure to lie in there."""
+    def room(self) -> AnySize:
+        """Items in scratch memory: a power of two, as a place cut to its bits is sure to lie in there. To an
+        open number of items, places are clamped.
+        """
+        if isinstance(self.length, Size):
+            return clamped(self.length)
         return 1 << max(self.length - 1, 1).bit_length()
+
+    def inside(self, place: Expr) -> Expr:
+        """The place, which is sure to lie in scratch memory."""
+        if isinstance(self.length, Size):
+            return scalar.minimum(place, self.room - 1)
+        return place & (self.room - 1)
 
     def chunks(self, rows: AnySize) -> int:
         """The number of chunks that a row is cut into. It depends on sizes only, as bits of results may not
         depend on threads.
         """
-        if self.present is not None or isinstance(rows, Size) or rows >= _FEW_ROWS:
+        if self.present is not None or is_open((rows, self.length)) or rows >= _FEW_ROWS:
             return 1
         return max(1, min(_CHUNKS, self.length // _CHUNK))
 
@@ -219,7 +230,7 @@ class RadixSort:
         """The loop that brings the items of a row, or of a share of it, in order of digit `p`."""
         number, digit, place = Local("number", self.dtype), Local("digit", int64), Local("place", int64)
         lets, key, column = self.item(rows, i, p, first, number)
-        side, inside = _whole(p) % 2, place & (self.room - 1)
+        side, inside = _whole(p) % 2, self.inside(place)
         if last:
             put = self.put(place, key, column)
         elif self.packed:

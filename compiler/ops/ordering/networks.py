@@ -5,7 +5,8 @@
 Columns of `LANES` rows are brought side by side. A network then sorts runs, whose lengths double: a merge
 compares each item of a run with its mirror image in the next one, then with items at half the distance, a
 quarter, and so on. Several of these steps are done at a time with items in registers. Runs end in keys that
-are the last in order, up to a power of two.
+are the last in order, up to a power of two. If the length of rows is open, there is code for the longest
+ones, and a run does as many of its merges as its rows need.
 
 Equal keys may change places, so networks are for results of which only the keys are seen.
 """
@@ -15,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_least, at_most, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Stmt, Store
-from staticgraph.compiler.ops.statements.strips import Body, Fresh
+from staticgraph.compiler.ops.statements.strips import Body, Fresh, whole
 
 LANES = 16  # rows that are sorted together
 _BLOCK = 16  # keys that are sorted, or compared in several steps, while they are in registers
@@ -30,12 +32,15 @@ _STRIP = 32  # columns that are copied at a time, so that the lines that they ar
 class Network:
     """A network for rows of `length` keys, in scratch memory with a column of `LANES` keys after the other.
 
-    `fresh` gives names to its loops and locals.
+    An open length is at most `most`, a power of two. `fresh` gives names to its loops and locals.
     """
 
-    def __init__(self, name: str, length: int, dtype: DType, fresh: Fresh) -> None:
-        self.name, self.length, self.dtype, self.fresh = name, length, dtype, fresh
-        self.padded = 1 << max(length - 1, 0).bit_length() if length > _BLOCK else length
+    def __init__(self, name: str, length: AnySize, dtype: DType, fresh: Fresh, most: int = 0) -> None:
+        self.name, self.dtype, self.fresh = name, dtype, fresh
+        self.is_open = isinstance(length, Size)
+        self.length = at_most(length, most) if self.is_open else length
+        long = self.is_open or length > _BLOCK
+        self.padded = most or (1 << max(length - 1, 0).bit_length() if long else length)
 
     @property
     def scratch(self) -> dict[str, Buffer]:
@@ -50,7 +55,7 @@ class Network:
     def filled(self, lane: Index, make: Callable[[Expr], Expr]) -> Body:
         """Statements that write the key `make(column)` for all columns and values of `lane`."""
 
-        def one(columns: int, first: Expr) -> Body:
+        def one(columns: AnySize, first: Expr) -> Body:
             return (
                 self.fresh.lanes(columns, lambda i: (Store(self._strip, (i,), make(first + i)),)),
                 self.fresh.each(
@@ -58,17 +63,21 @@ class Network:
                 ),
             )
 
-        last, beyond = Const(self.dtype.max, self.dtype), self.padded - self.length
-        pad = self.fresh.each(
-            beyond,
-            lambda i: (self.fresh.lanes(LANES, lambda at: (self._store(i + self.length, at, last),)),),
-        )
-        return (*self._strips(lane, self.length, one), *((pad,) if beyond else ()))
+        def pad(column: Index) -> Body:
+            last = Const(self.dtype.max, self.dtype)
+            return (self.fresh.lanes(LANES, lambda at: (self._store(column, at, last),)),)
 
-    def emptied(self, lane: Index, count: int, put: Callable[[Expr, Expr], Stmt], inside: Expr) -> Body:
+        length, end = whole(self.length), whole(self.padded)
+        if self.is_open:  # as far as merges of runs that begin in the row go
+            end = scalar.minimum(length * 2 + (_BLOCK - 1), end)
+        beyond = self.fresh.between(length, end, self.padded, pad, "column")
+        padding = (beyond,) if self.is_open or self.padded > self.length else ()
+        return (*self._strips(lane, self.length, one), *padding)
+
+    def emptied(self, lane: Index, count: AnySize, put: Callable[[Expr, Expr], Stmt], inside: Expr) -> Body:
         """Statements that do `put(column, key)` for `count` columns and the lanes that are `inside`."""
 
-        def one(columns: int, first: Expr) -> Body:
+        def one(columns: AnySize, first: Expr) -> Body:
             body = (
                 self.fresh.each(
                     columns, lambda i: (Store(self._strip, (i,), self._load(first + i, lane)),)
@@ -79,46 +88,53 @@ class Network:
 
         return self._strips(lane, count, one)
 
-    def _strips(self, lane: Index, columns: int, one: Callable[[int, Expr], Body]) -> Body:
+    def _strips(self, lane: Index, columns: AnySize, one: Callable[[AnySize, Expr], Body]) -> Body:
         """`one(columns, first)` for strips of columns, each for all values of `lane`."""
-        whole, rest = divmod(columns, _STRIP)
+        full, rest = columns // _STRIP, columns % _STRIP
         loops = []
-        if whole:
-            strip = self.fresh.index("strip", whole)
+        if not same(full, 0):
+            strip = self.fresh.index("strip", full)
             loops.append(Loop(strip, (Loop(lane, one(_STRIP, strip * _STRIP)),)))
-        if rest:
-            loops.append(Loop(lane, one(rest, Const(whole * _STRIP, int64))))
+        if not same(rest, 0):
+            loops.append(Loop(lane, one(rest, whole(full * _STRIP))))
         return tuple(loops)
 
     def sorted(self) -> Body:
         """Statements that bring the keys of each lane in order."""
+        first = Const(0, int64)
+        if self.is_open:
+            return (
+                self._blocks(self.length, first),
+                *self._merges(_BLOCK, self.padded, self.length, first),
+            )
         if self.length <= _BLOCK:
             return (self._compared([Const(i, int64) for i in range(self.length)], exchanges(self.length)),)
         near = min(self.padded, _NEAR)
         piece = self.fresh.index("piece", -(-self.length // near))
         return (
             Loop(piece, (self._blocks(near, piece * near), *self._merges(_BLOCK, near, near, piece * near))),
-            *self._merges(near, self.padded, self.length, Const(0, int64)),
+            *self._merges(near, self.padded, self.length, first),
         )
 
-    def _blocks(self, columns: int, first: Expr) -> Loop:
+    def _blocks(self, columns: AnySize, first: Expr) -> Loop:
         """Bring the keys of each block of `columns` from `first` on in order."""
         comparators = exchanges(_BLOCK)
 
         def block(number: Index) -> Body:
             return (self._compared([first + (number * _BLOCK + i) for i in range(_BLOCK)], comparators),)
 
-        return self.fresh.each(columns // _BLOCK, block, "block")
+        return self.fresh.each(-(-columns // _BLOCK), block, "block")
 
-    def _merges(self, run: int, end: int, columns: int, first: Expr) -> Iterator[Loop]:
+    def _merges(self, run: int, end: int, columns: AnySize, first: Expr) -> Iterator[Loop]:
         """Merge runs of `run` columns, from `first` on, to runs of `end`, as far as there are `columns`."""
         while run < end:
             yield from self._merge(run, columns, first)
             run *= 2
 
-    def _merge(self, run: int, columns: int, first: Expr) -> Iterator[Loop]:
+    def _merge(self, run: int, columns: AnySize, first: Expr) -> Iterator[Loop]:
         """Merge neighbours of runs that begin before the last of `columns`."""
-        pairs = -(-(columns - run) // (2 * run))
+        pairs = at_least(-(-(columns - run) // (2 * run)), 0)
+        merged = 2 * run * pairs if self.is_open else min(columns, 2 * run * pairs)
         steps = run.bit_length()  # with mirror images, then at distances of run / 2 to 1
         passes = -(-steps // _STEPS)
         for number in range(passes):
@@ -127,10 +143,10 @@ class Network:
                 yield self._mirrored(run, here - 1, pairs, first)
                 distance = run >> here
             else:
-                yield self._halved(distance, here, -(-min(columns, 2 * run * pairs) // (2 * distance)), first)
+                yield self._halved(distance, here, -(-merged // (2 * distance)), first)
                 distance >>= here
 
-    def _mirrored(self, run: int, more: int, pairs: int, first: Expr) -> Loop:
+    def _mirrored(self, run: int, more: int, pairs: AnySize, first: Expr) -> Loop:
         """The step with mirror images, and `more` after it."""
         count = 1 << more
         apart = run // count
@@ -148,7 +164,7 @@ class Network:
 
         return self.fresh.each(pairs, one, "pair")
 
-    def _halved(self, distance: int, steps: int, count: int, first: Expr) -> Loop:
+    def _halved(self, distance: int, steps: int, count: AnySize, first: Expr) -> Loop:
         """So many steps, the first of them at `distance`, in each of `count` parts of columns."""
         apart, size = distance >> (steps - 1), 1 << steps
         comparators = _halvings(size, steps)

@@ -1,13 +1,16 @@
 """The best elements of rows without their positions: no order among equal keys can be seen.
 
 The compiler puts `top_values` in the place of a `top_k` whose positions nothing reads. Many short rows go
-through a sorting network, one in each vector lane; others are sorted by the digits of keys.
+through a sorting network, one in each vector lane; others are sorted by the digits of keys. If the length of
+rows is open, a run does one or the other.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,23 +31,25 @@ from staticgraph.compiler.ops.ordering.digits import RadixSort
 from staticgraph.compiler.ops.ordering.networks import LANES, Network
 from staticgraph.compiler.ops.ordering.rank_keys import descending, is_twin, of_descending, twins_restored
 from staticgraph.compiler.ops.ordering.sorting import best, top_k_type
+from staticgraph.compiler.ops.ordering.whole_rows import Row, in_parts
 from staticgraph.compiler.ops.samples import Sample, distinct
-from staticgraph.compiler.ops.statements.loops import counters, nested
+from staticgraph.compiler.ops.statements.loops import counters, first_of, nested
 from staticgraph.compiler.ops.statements.strips import Body, Fresh
 from staticgraph.compiler.support.dataclass import dataclass
-
-Row = tuple[Expr, ...]  # the position of a row
 
 _FEW_ROWS = 8  # that are worth the vector lanes of a network
 _LONGEST = 8192  # bytes of keys of one row in a network: those of all lanes stay in the second cache
 _LONGEST_OPEN = 1024  # the same if there may be few rows
+_LONGEST_OF_ALL = 2048  # the same if a run says how long rows are: there is code for the longest ones
 _SCARCE = 8  # elements for each one of the best: then most need not be brought in order
 
 
 def is_worth(shape: tuple[AnySize, ...], k: AnySize) -> bool:
     """Return True if it pays to leave the positions out."""
     n = shape[-1]
-    return not is_open((n, k)) and k * _SCARCE > n and n > 1
+    if is_open((n, k)):
+        return same(n, k)
+    return k * _SCARCE > n and n > 1
 
 
 def _type(input: TensorType, k: Any, ascending: bool = False) -> TensorType:
@@ -77,14 +82,15 @@ def top_values(
     """
     if same(k, 0) or same(math.prod(input.shape), 0):
         return ()
-    k, _ = operator.index(k), operator.index(input.shape[-1])  # undecided if it is open
+    if not same(k, input.shape[-1]):
+        k, _ = operator.index(k), operator.index(input.shape[-1])  # undecided if it is open
     data = _Rows(input, outs[0], k, ascending)
     row, column = counters(input.shape[:-1], "row"), Index("column", input.shape[-1])
     places = Out("value_places", (*input.shape[:-1], k), int32)
     key, item = data.key(row, column), data.element(row, column)
     stage = Selection(outs[0].buffer, places.buffer, row, column, item, key, k)
     form = StagedForm((stage,), {places.buffer: _written(places)})
-    made = data.by_network() if data.are_many else data.by_buckets() if data.are_long else data.by_digits()
+    made = data.in_order()
     return Described(made.body, form, made.scratch)
 
 
@@ -98,8 +104,18 @@ class _Rows:
 
     input: View
     out: Out
-    count: int
+    count: AnySize
     ascending: bool
+
+    def in_order(self) -> Described:
+        """The statements of the sort that fits the sizes."""
+        if self.are_many is None:
+            return self.by_either()
+        if self.are_many:
+            return self.by_network(Fresh())
+        if isinstance(self.length, Size) or not self.are_long:
+            return self.by_digits()
+        return self.by_buckets()
 
     @property
     def unsigned(self) -> DType:
@@ -107,17 +123,28 @@ class _Rows:
         return UNSIGNED[self.input.dtype.size]
 
     @property
-    def length(self) -> int:
+    def length(self) -> AnySize:
         """The number of elements of a row."""
-        return operator.index(self.input.shape[-1])
+        return self.input.shape[-1]
 
     @property
-    def are_many(self) -> bool:
-        """True if there are so many rows that each vector lane can take one, and they are not long."""
+    def longest_open(self) -> int:
+        """The number of elements of a row of open length, up to which there is a network."""
+        return _LONGEST_OF_ALL // self.input.dtype.size
+
+    @property
+    def are_many(self) -> bool | None:
+        """True if there are so many rows that each vector lane can take one, and they are not long; None if
+        that is not known.
+        """
         rows, size = math.prod(self.input.shape[:-1]), self.length * self.input.dtype.size
-        if isinstance(rows, Size):
-            return size <= _LONGEST_OPEN
-        return rows >= _FEW_ROWS and size <= 2 * _LONGEST
+        if not isinstance(rows, Size) and rows < _FEW_ROWS:
+            return False
+        if isinstance(size, Size):
+            return None
+        if size > 2 * _LONGEST:
+            return False
+        return True if not isinstance(rows, Size) or size <= _LONGEST_OPEN else None
 
     @property
     def are_long(self) -> bool:
@@ -143,6 +170,15 @@ class _Rows:
             x = Const(0, x.dtype) - x if x.dtype.is_floating else scalar.invert(x)
         return Store(self.out.buffer, (*row, place), x)
 
+    def put_all(self, row: Row) -> Callable[[Expr, Expr, Expr], Body]:
+        """`put(place, key, column)`: statements that write an element to its place if it is wanted."""
+
+        def put(place: Expr, key: Expr, column: Expr) -> Body:
+            store = self.put(row, place, key)
+            return (store,) if same(self.count, self.length) else (If(place < self.count, (store,)),)
+
+        return put
+
     def restored(self, row: Row, found: Expr | None = None) -> Body:
         """Statements that write those elements which `put` does not give back."""
         return twins_restored(
@@ -153,11 +189,11 @@ class _Rows:
             found,
         )
 
-    def by_network(self) -> Described:
-        """The statements that sort `LANES` rows at a time."""
-        batch, k = self.input.shape[:-1], self.count
-        rows, fresh = math.prod(batch), Fresh()
-        network = Network("network_keys", self.length, self.unsigned, fresh)
+    def by_network(self, fresh: Fresh) -> Described:
+        """The statements that sort `LANES` rows at a time; rows of open length, if they are not too long."""
+        batch = self.input.shape[:-1]
+        rows, most = math.prod(batch), self.longest_open if isinstance(self.length, Size) else 0
+        network = Network("network_keys", self.length, self.unsigned, fresh, most)
         group, lane = Index("group", (rows + (LANES - 1)) // LANES), Index("lane", LANES)
         number_of_row = group * LANES + lane
         last = number(rows - 1, int64)
@@ -167,11 +203,35 @@ class _Rows:
             return self.key(unraveled(scalar.minimum(number_of_row, last), batch), column)
 
         inside = number_of_row <= last
-        out = network.emptied(lane, k, partial(self.put, row), inside)
+        count = network.length if isinstance(self.count, Size) else self.count
+        out = network.emptied(lane, count, partial(self.put, row), inside)
         restored = self.restored(row)
         mend = (Loop(lane, (If(inside, restored),)),) if restored else ()
         body = (*network.filled(lane, make), *network.sorted(), *out, *mend)
         return Described((Loop(group, body, LoopKind.PARALLEL),), scratch=network.scratch)
+
+    def by_either(self) -> Described:
+        """The statements of a network, and of radix sorts for few rows or long ones, if a run tells which."""
+        batch, bits = self.input.shape[:-1], 8 * self.unsigned.size
+        rows, length = (number(n, int64) for n in (math.prod(batch), self.length))
+        most = self.longest_open if isinstance(self.length, Size) else self.length
+        in_network = (rows >= _FEW_ROWS) & (length <= most)
+        others = (rows < _FEW_ROWS) | (length > most)
+
+        def sort(row: Row) -> RadixSort:
+            key, put = partial(self.key, row), self.put_all(row)
+            return RadixSort((), self.length, self.unsigned, bits, key, put, columns=False)
+
+        def one(row: Row) -> Body:
+            return (If(others, (*sort(row).one_by_one(), *self.restored(row))),)
+
+        digits, scratch = in_parts(batch, one), sort(()).scratch((), sort(()).passes, shared=False)
+        network = self.by_network(Fresh())
+        (groups,) = network.body
+        assert isinstance(groups, Loop) and network.scratch is not None
+        _, some = first_of(self.length)
+        body = (replace(groups, body=nested(some, (If(in_network, groups.body),))), *digits)
+        return Described(body, scratch={**network.scratch, **scratch})
 
     def by_buckets(self) -> Described:
         """The statements of a sort of few long rows."""
@@ -185,13 +245,8 @@ class _Rows:
     def by_digits(self) -> Described:
         """The statements of a radix sort of keys."""
         row = counters(self.input.shape[:-1], "row")
-
-        def put(place: Expr, key: Expr, column: Expr) -> Body:
-            store = self.put(row, place, key)
-            return (store,) if self.count == self.length else (If(place < self.count, (store,)),)
-
-        bits = 8 * self.unsigned.size
-        sort = RadixSort(row, self.length, self.unsigned, bits, partial(self.key, row), put, columns=False)
+        bits, key = 8 * self.unsigned.size, partial(self.key, row)
+        sort = RadixSort(row, self.length, self.unsigned, bits, key, self.put_all(row), columns=False)
         return self._mended(row, sort.described())
 
     def _mended(self, row: tuple[Index, ...], sort: Described, found: Expr | None = None) -> Described:

@@ -41,7 +41,7 @@ _BLOCK = 64  # elements that are looked at together
 
 
 def vector(x: TensorType, name: str) -> AnySize | None:
-    """For type rules: the length of a vector, None if it is not known."""
+    """Return the length of a vector for a type rule, None if it is not known."""
     require(x.rank in (None, 1), f"{name} must be a vector, not of shape {shape_text(x.shape)}")
     return x.shape[0] if x.shape else None
 
@@ -230,7 +230,7 @@ class _TruePositions:
 
 
 def check_partitions(num_partitions: Any) -> None:
-    """For type rules: refuse a number of partitions that is none."""
+    """Refuse an impossible number of partitions, for a type rule."""
     positive = isinstance(num_partitions, int) and 0 < num_partitions < int32.max
     require(positive, f"num_partitions={num_partitions!r} is not a positive integer of 32 bits")
 

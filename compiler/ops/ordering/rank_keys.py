@@ -10,12 +10,13 @@ import math
 from collections.abc import Callable
 
 from staticgraph.compiler.graph.dtypes import UNSIGNED, DType, bool_, int64
+from staticgraph.compiler.graph.sizes import AnySize, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update
 
 Put = Callable[[Expr, Expr], Store]  # of an element, at a place in a row of the result
-Row = tuple[Callable[[Expr], Expr], int, DType]  # an element by its column, their number and their dtype
+Row = tuple[Callable[[Expr], Expr], AnySize, DType]  # an element by its column, their number and their dtype
 
 
 def of_descending(key: Expr, dtype: DType) -> Expr:
@@ -64,7 +65,7 @@ def is_twin(x: Expr) -> Expr:
 
 
 def twins_restored(
-    row: Row, count: int, put: Put, key: Callable[[Expr], Expr], found: Expr | None
+    row: Row, count: AnySize, put: Put, key: Callable[[Expr], Expr], found: Expr | None
 ) -> tuple[Stmt, ...]:
     """Write elements whose keys have lost bits to their places among the first `count`, in order of columns.
 
@@ -82,7 +83,7 @@ def twins_restored(
     for place, wanted in zip(places, twins(dtype), strict=True):
         counts.append(Update(place, place + scalar.cast(rank < wanted, int64)))
         write: Stmt = put(place, item_of(item))
-        if count < length:
+        if not same(count, length):
             write = If(place < count, (write,))
         moves.append(If(scalar.eq(number, wanted), (write, Update(place, place + 1))))
     begin = tuple(Let(place, Const(0, int64)) for place in places)

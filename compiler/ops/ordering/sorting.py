@@ -1,17 +1,18 @@
 """Order: top_k and what is made of it, and the positions of extreme elements.
 
 `top_k` finds the last one of the best (`cutoffs.py`) and sorts those that are better by the digits of
-their keys (`digits.py`). If most are wanted, all are sorted; in a short row, each is put to the place
-that is the number of better ones. If one is wanted, it is the first with the best key. If sizes are open, a
-heap keeps the best, with the worst of them as its root. NaN counts as the lowest value, and of equal
-elements the first is better.
+their keys (`digits.py`). If most are wanted, all are sorted (`whole_rows.py`). If few are wanted, each is
+looked for by itself (`partial_selection_sort.py`). If sizes are open and not all are wanted, a heap keeps the
+best, with the worst of them as its root. NaN counts as the lowest value, and of equal elements the first is
+better.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,24 +22,27 @@ from staticgraph.compiler.graph.errors import OperandError, require
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, bounds, is_open, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, is_open, same
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, number
+from staticgraph.compiler.kernel.expr import Expr, Index, Local, number
 from staticgraph.compiler.kernel.form import Selection
-from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, Update, While
+from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.arrays.creation import positions
 from staticgraph.compiler.ops.arrays.movement import INDEX, check_index
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.ordering.cutoffs import Cutoff
 from staticgraph.compiler.ops.ordering.digits import RadixSort
-from staticgraph.compiler.ops.ordering.rank_keys import descending, lowest_if_nan, of_descending
+from staticgraph.compiler.ops.ordering.partial_selection_sort import by_selection, first_of_best
+from staticgraph.compiler.ops.ordering.rank_keys import descending, lowest_if_nan
+from staticgraph.compiler.ops.ordering.whole_rows import COUNTED, WholeRows
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.statements.loops import counters, first_of, nested
 from staticgraph.compiler.ops.statements.strips import Fresh
 
 _FEW = 2  # elements for each one of the best at least, where a cut-off comes before the sort
-_COUNTED = 64  # elements of a row in which each is compared with all others
-_LANES = 16  # elements that are worth vector lanes, and scratch memory for keys and places
+_RARE = 4  # elements for each one of the best at least, where each is looked for by itself
+_LOOKED_AT = 4096  # elements that this looks at, at most
+_LANES = 16  # elements that are worth vector lanes, and scratch memory for keys
 
 
 def top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorType, TensorType]:
@@ -98,47 +102,32 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
     row, column = counters(input.shape[:-1], "row"), Index("column", input.shape[-1])
     item = input[(*row, column)]
     form = Selection(outs[0].buffer, outs[1].buffer, row, column, item, descending(item), k)
-    n = input.shape[-1]
-    if is_open((n, k)):
+    n, whole = input.shape[-1], WholeRows(outs[0], outs[1], input, k)
+    if isinstance(n, Size) and same(k, n):
+        made = whole.of_open_length()
+    elif is_open((n, k)):
         made = Described(nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL))
     elif same(k, 1):
-        made = _first_of_best(outs, input, row)
-    elif n <= _COUNTED:
-        made = _by_counting(outs, input, row, k)
+        made = first_of_best(outs, input, row)
+    elif n >= _LANES and k * _RARE <= n and k * n <= _LOOKED_AT:
+        made = by_selection(outs, input, row, k)
+    elif n <= COUNTED:
+        made = whole.by_counting(row)
     elif k * _FEW <= n:
-        made = _by_cutoff(outs, input, row, k)
+        made = _by_cutoff(whole, row)
     else:
-        made = _by_digits(outs, input, row, k)
+        made = whole.by_digits(row)
     return Described(made.body, form, made.scratch)
 
 
-def _first_of_best(outs: tuple[Out, ...], input: View, row: tuple[Index, ...]) -> Described:
-    """The statements that find the lowest key, and then the first place that has it, both in vectors."""
-    (values, places), n = outs, input.shape[-1]
-    unsigned, column = UNSIGNED[input.dtype.size], Index("column", n)
-    best, place = Local("best", unsigned), Local("place", int32)
-    key = descending(input[(*row, column)])
-    here = scalar.select(scalar.eq(key, best), scalar.cast(column, int32), Const(n - 1, int32))
-    at = (*row, Const(0, int64))
-    body = (
-        Let(best, Const(unsigned.max, unsigned)),
-        Loop(column, (Update(best, scalar.minimum(best, key), "minimum"),)),
-        Let(place, Const(n - 1, int32)),
-        Loop(column, (Update(place, scalar.minimum(place, here), "minimum"),)),
-        Store(values.buffer, at, input[(*row, scalar.cast(place, int64))]),
-        Store(places.buffer, at, place),
-    )
-    return Described(nested(row, body, LoopKind.PARALLEL))
-
-
-def _by_cutoff(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
+def _by_cutoff(rows: WholeRows, row: tuple[Index, ...]) -> Described:
     """The statements that sort those elements that are as good as the last one of the best."""
-    unsigned = UNSIGNED[input.dtype.size]
-    cut = Cutoff(input.shape[-1], k, unsigned, Fresh())
-    put = _put_first(outs, input, row, k)
+    input, unsigned = rows.input, UNSIGNED[rows.input.dtype.size]
+    put = partial(rows.put_first, row)
+    cut = Cutoff(rows.length, rows.count, unsigned, Fresh())
     sort = RadixSort(
         (),
-        input.shape[-1],
+        rows.length,
         unsigned,
         8 * unsigned.size,
         key=lambda i: cut.key(scalar.cast(cut.column(i), int64)),
@@ -149,84 +138,6 @@ def _by_cutoff(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: in
     steps = (*keys, *cut.bound(), *cut.candidates(), *sort.body, *cut.equal(put))
     body = nested(row, steps, LoopKind.PARALLEL)
     return Described(body, scratch={**cut.scratch, **(sort.scratch or {})})
-
-
-def _by_digits(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
-    """The statements of a radix sort, of which the first k items are written."""
-    unsigned, put = UNSIGNED[input.dtype.size], _put_first(outs, input, row, k)
-
-    def key(column: Expr) -> Expr:
-        return descending(input[(*row, column)])
-
-    return RadixSort(row, input.shape[-1], unsigned, 8 * unsigned.size, key, put).described()
-
-
-def _put_first(
-    outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int
-) -> Callable[[Expr, Expr, Expr], tuple[Stmt, ...]]:
-    """`put(place, key, column)`: statements that write an item to its place if that is one of the first k."""
-    values, places = outs
-
-    def put(place: Expr, key: Expr, column: Expr) -> tuple[Stmt, ...]:
-        value = Local("value", input.dtype)
-        body: tuple[Stmt, ...] = (Let(value, of_descending(key, input.dtype)),)
-        if input.dtype.is_floating:  # a key has no sign of zero, and NaN has that of minus infinity
-            several = [float(zero) for zero in (0.0, -math.inf)]
-            twins = [scalar.eq(key, descending(Const(x, input.dtype))) for x in several]
-            own = input[(*row, scalar.cast(column, int64))]
-            body += (If(twins[0] | twins[1], (Update(value, own),)),)
-        body += (
-            Store(values.buffer, (*row, place), value),
-            Store(places.buffer, (*row, place), column),
-        )
-        return body if k == input.shape[-1] else (If(place < k, body),)
-
-    return put
-
-
-def _by_counting(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
-    """The statements that put each item of a short row to the place that is the number of better ones."""
-    values, places = outs
-    n = input.shape[-1]
-    unsigned = UNSIGNED[input.dtype.size]
-    i, other, item = Index("i", n), Index("other", n), Index("item", n)
-    key, place = Local("key", unsigned), Local("place", int32)
-
-    def count(key_of: Callable[[Expr], Expr]) -> tuple[Stmt, ...]:
-        rival = key_of(other)
-        earlier = scalar.cast(other, int32) < scalar.cast(i, int32)
-        better = (rival < key) | (scalar.eq(rival, key) & earlier)
-        step = Update(place, place + scalar.cast(better, int32), "add")
-        return Let(key, key_of(i)), Let(place, Const(0, int32)), Loop(other, (step,))
-
-    def put(item: Index, place: Expr) -> tuple[Stmt, ...]:
-        at = (*row, scalar.cast(place, int64))
-        write: tuple[Stmt, ...] = (
-            Store(values.buffer, at, input[(*row, item)]),
-            Store(places.buffer, at, scalar.cast(item, int32)),
-        )
-        return write if k == n else (If(place < k, write),)
-
-    def own_key(at: Expr) -> Expr:
-        return descending(input[(*row, at)])
-
-    if n < _LANES:
-        return Described(nested(row, (Loop(i, (*count(own_key), *put(i, place))),), LoopKind.PARALLEL))
-    body = (
-        Loop(other, (Store("rank_keys", (other,), own_key(other)),)),
-        Loop(
-            i,
-            (
-                *count(lambda at: Load("rank_keys", (at,), unsigned)),
-                Store("rank_places", (i,), place),
-            ),
-            LoopKind.SIMD,
-        ),
-        Loop(item, put(item, Load("rank_places", (item,), int32))),
-    )
-    dtypes = {"rank_keys": unsigned, "rank_places": int32}
-    scratch = {name: Buffer(dtype, (n,), written=True, local=True) for name, dtype in dtypes.items()}
-    return Described(nested(row, body, LoopKind.PARALLEL), scratch=scratch)
 
 
 class _Heap:

@@ -66,7 +66,7 @@ def _classes(
 
 
 def check_number(number: int, unique: bool, classes: int) -> None:
-    """For type rules: an error if so many classes cannot be drawn from `classes` possible ones."""
+    """Refuse to draw more different classes than the `classes` possible ones, for a type rule."""
     require(classes > 0, "there are no classes that could be drawn")
     text = f"{number} different classes cannot be drawn from {classes}"
     require(not unique or number <= classes, text)

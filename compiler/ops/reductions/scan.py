@@ -158,11 +158,15 @@ def _next(x: Any, axis: int, reverse: bool) -> Any:
 def _cumprod_grad(
     g: Any, y: Any, x: Any, axis: int = 0, exclusive: bool = False, reverse: bool = False
 ) -> tuple[Any]:
-    """The product before each element times r, with r_i = g_i + x_(i+1) r_(i+1). It divides by nothing."""
-    before = y if exclusive else cumprod(x, axis=axis, exclusive=True, reverse=reverse)
-    own = _next(g, axis, reverse) if exclusive else g
-    after = linear_recurrence(own, _next(x, axis, reverse), axis=axis, reverse=not reverse)
-    return (before * after,)
+    """The product before each element times r, with r_i = g_i + x_(i+1) r_(i+1). It divides by nothing.
+
+    If `exclusive`, r_i is s_(i+1), with s_i = g_i + x_i s_(i+1): no result has the last element.
+    """
+    if exclusive:
+        from_here = linear_recurrence(g, x, axis=axis, reverse=not reverse)
+        return (y * _next(from_here, axis, reverse),)
+    before = cumprod(x, axis=axis, exclusive=True, reverse=reverse)
+    return (before * linear_recurrence(g, _next(x, axis, reverse), axis=axis, reverse=not reverse),)
 
 
 @routine(
@@ -181,7 +185,7 @@ def _numpy_recurrence(x: np.ndarray, factors: np.ndarray, axis: int = 0, reverse
     factors = np.moveaxis(factors, axis, 0)
     order = range(len(out))[:: -1 if reverse else 1]
     for before, here in pairwise(order):
-        out[here] += factors[here] * out[before]
+        out[here] = np.where(factors[here] == 0, out[here], out[here] + factors[here] * out[before])
     return np.moveaxis(out, 0, axis)
 
 
@@ -210,6 +214,7 @@ def linear_recurrence(
 ) -> tuple[Stmt, ...]:
     """y with y_i = x_i + factors_i * y_(i-1) along `axis`; the first factor does not count.
 
+    A factor of 0 begins anew: what came before has no effect, even if it is NaN or infinite.
     `reverse`: from the last element backwards.
     """
     (out,), axis = outs, normalize_axis(axis, x.rank)
@@ -221,7 +226,9 @@ def linear_recurrence(
     start, begun = first_of(n)
     first, before, here = position(start), position(step + 0), position(step + 1)
     inner = at[axis + 1 :]
-    grow = Store(out.buffer, here, x[here] + factors[here] * out[before])
+    factor = factors[here]
+    total = scalar.select(scalar.eq(factor, Const(0, x.dtype)), x[here], x[here] + factor * out[before])
+    grow = Store(out.buffer, here, total)
     heads = nested(inner, (Store(out.buffer, first, x[first]),))
     body = *nested(begun, heads), Loop(step, nested(inner, (grow,)))
     return nested(at[:axis], body)

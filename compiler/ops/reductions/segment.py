@@ -150,11 +150,13 @@ def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
     order = ops.top_k(ids, k=n)[1]
     ids, rows = ops.gather(ids, order), ops.gather(ops.reshape(data, shape=(n, *rest)), order)
     same = ops.reshape(ops.equal(ids[1:], ids[:-1]), shape=(n - 1, *(1,) * len(rest)))
-    links = ops.cast(ops.broadcast_to(same, shape=(n - 1, *rest)), dtype=data.dtype)
+    same = ops.broadcast_to(same, shape=(n - 1, *rest))
+    links = ops.cast(same, dtype=data.dtype)
     others = ops.ones_like(rows)
     for reverse, neighbours in ((False, rows[:-1]), (True, rows[1:])):
         end = [(0, 1) if reverse else (1, 0), *((0, 0) for _ in rest)]
-        start, factors = (ops.pad(part, paddings=end) for part in (links, links * neighbours))
+        kept = ops.select(same, neighbours, ops.zeros_like(neighbours))  # NaN * 0 would reach other segments
+        start, factors = (ops.pad(part, paddings=end) for part in (links, kept))
         others = others * ops.linear_recurrence(1.0 - start, factors, reverse=reverse)
     back = ops.gather(others, ops.invert_permutation(order))
     return ops.gather(g, segment_ids) * ops.reshape(back, shape=data.shape), None

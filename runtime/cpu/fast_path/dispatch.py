@@ -166,7 +166,7 @@ def _array_functions() -> Words:
 
 
 def unsupported() -> str | None:
-    """Why objects are not where the dispatching function looks for their parts; None if they are."""
+    """Return a reason that the dispatching function does not find the parts of objects; None if it does."""
     known = {
         f"this is {sys.implementation.name}, not CPython": sys.implementation.name == "cpython",
         "Python runs without its global lock": getattr(sys, "_is_gil_enabled", lambda: True)(),

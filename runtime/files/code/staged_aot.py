@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
+from types import MappingProxyType
 
 from staticgraph.compiler.capture.all_sizes import AllSizes, for_all_sizes
 from staticgraph.compiler.capture.open_shapes import OpenShapes
@@ -23,6 +24,7 @@ from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.state.variables import VariableStore
 from staticgraph.runtime.step_compiler import StepCompiler
 
+NO_TYPES: Mapping[Operation, TensorType | None] = MappingProxyType({})
 MOST_PROGRAMS = 8  # of one step, for sizes with other guards
 
 
@@ -40,24 +42,46 @@ def stages_of(
     Returns:
         The host ops that must be called first, and the stages; None if they cannot be told without data.
     """
-    fetches = Fetches(bound.graph, bound.fetches)
-    whole = ProgramCache(bound.graph, fetches, feeds, StepCompiler(CpuBackend()), VariableStore())
+    run = planned_run(Fetches(bound.graph, bound.fetches), feeds, target)
+    with loops_as_they_are(bound.graph):
+        return run.stages(types_of(feeds, shapes))
+
+
+def planned_run(
+    fetches: Fetches,
+    feeds: tuple[Tensor, ...],
+    target: CpuTarget,
+    variables: Mapping[Operation, TensorType | None] = NO_TYPES,
+) -> PlannedRun:
+    """Return a run whose stages are compiled for a processor.
+
+    Args:
+        fetches: What the run computes and does.
+        feeds: What it is fed.
+        target: The processor.
+        variables: The types of variables that the graph does not tell.
+    """
+    whole = ProgramCache(fetches.graph, fetches, feeds, StepCompiler(CpuBackend()), VariableStore())
 
     def make(
         programs: ProgramCache, types: Sequence[TensorType]
     ) -> StageMade | NeedsStage | NeedsHost | None:
-        return _stage(programs, types, target)
+        return _stage(programs, types, target, variables)
 
-    given = {
-        feed: TensorType(feed.dtype, tuple(n if isinstance(n, int) else None for n in shape))
-        for feed, shape in zip(feeds, shapes.shapes, strict=True)
-    }
-    with loops_as_they_are(bound.graph):
-        return PlannedRun(whole, make).stages(given)
+    return PlannedRun(whole, make)
+
+
+def types_of(feeds: Sequence[Tensor], shapes: OpenShapes) -> dict[Tensor, TensorType]:
+    """Return the types of feeds with these shapes, with None for the sizes that are open."""
+    pairs = zip(feeds, shapes.shapes, strict=True)
+    return {feed: _known(TensorType(feed.dtype, shape)) for feed, shape in pairs}
 
 
 def _stage(
-    programs: ProgramCache, types: Sequence[TensorType], target: CpuTarget
+    programs: ProgramCache,
+    types: Sequence[TensorType],
+    target: CpuTarget,
+    variables: Mapping[Operation, TensorType | None],
 ) -> StageMade | NeedsStage | NeedsHost | None:
     """Compile a stage for all sizes of feeds of these types."""
     if any(type.shape is None for type in types):
@@ -69,7 +93,7 @@ def _stage(
     )
 
     def made(shapes: OpenShapes) -> Compiled | NeedsFeeds | None:
-        match programs.step(shapes.shapes, shapes.contents_of(programs.feeds), {}):
+        match programs.step(shapes.shapes, shapes.contents_of(programs.feeds), variables):
             case Step() as step:
                 compiled = compile(step, target)
                 return None if compiled.program.host_calls else compiled
@@ -85,7 +109,18 @@ def _stage(
     if not isinstance(found, AllSizes) or not found.programs:
         return None
     first = found.programs[0].made
-    return StageMade(first.step, [*map(_known, first.program.results[: first.step.fetches])], found.programs)
+    fetched = [
+        *zip(*(each.made.program.results[: first.step.fetches] for each in found.programs), strict=True)
+    ]
+    if any(len({len(type.static_shape) for type in types}) > 1 for types in fetched):
+        return None
+    return StageMade(first.step, [_common(types) for types in fetched], found.programs, found.start)
+
+
+def _common(types: Sequence[TensorType]) -> TensorType:
+    """Return the type of what several programs make, with None for the sizes that are open, or differ."""
+    shapes = zip(*(_known(type).shape or () for type in types), strict=True)
+    return TensorType(types[0].dtype, tuple(sizes[0] if len({*sizes}) == 1 else None for sizes in shapes))
 
 
 def _known(type: TensorType) -> TensorType:

@@ -142,7 +142,7 @@ def _operand(matrix: Matrix, rows: int, columns: int, size: int) -> CublasOperan
 
 
 def compute_type(product: Product) -> int:
-    """In what arithmetic matrices are multiplied: float32 for 16 bits."""
+    """Return the arithmetic in which matrices are multiplied: float32 for 16 bits."""
     if product.dtype.name == "float64":
         return COMPUTE_DOUBLE
     return _COMPUTE[product.precision] if product.dtype.name == "float32" else COMPUTE_FLOAT

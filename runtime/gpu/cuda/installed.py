@@ -1,4 +1,4 @@
-"""Which versions of packages are installed, without importing them."""
+"""Versions of packages that are installed, found without importing them."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Order:
             del self._starts[first + 1 : last]
 
     def _cut(self, span: Span) -> tuple[int, int]:
-        """Which segments a span is, after cutting those that it begins or ends inside of."""
+        """Return the segments of a span, after cutting those that it begins or ends inside of."""
         start, end = span
         if start >= end:
             return 0, 0

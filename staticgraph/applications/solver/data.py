@@ -90,7 +90,7 @@ def prepare(described: Description, answer: Answer) -> Data:
 
 
 def _normalization(inputs: np.ndarray, how: str) -> Normalization | None:
-    """By column of a table, by channel of what has more axes."""
+    """Choose a normalization for each column of a table, or each channel of what has more axes."""
     if how == "none":
         return None
     some = inputs[:: max(len(inputs) // _ENOUGH, 1)].astype(np.float64)

@@ -69,7 +69,7 @@ class DataTable:
 
     @property
     def source(self) -> str:
-        """Which of the four kinds of data it names."""
+        """The one of the four kinds of data that the description names."""
         return next(name for name in SOURCES if getattr(self, name) is not None)
 
 

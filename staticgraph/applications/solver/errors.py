@@ -32,7 +32,7 @@ def told(text: str, place: Place | None = None, hint: str | None = None) -> str:
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Which of the known names was probably meant; all of them where none is like it."""
+    """Return the known name that was probably meant; all of them if none is like it."""
     listed = list(known)
     close = nearest_name(name, listed)
     return f"did you mean {close!r}?" if close else f"it takes {', '.join(listed) or 'no keys'}"

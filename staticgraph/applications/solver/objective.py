@@ -60,7 +60,7 @@ class Loss:
 
 
 def softmax_cross_entropy(labels: Tensor, outputs: Tensor, label_smoothing: float = 0.0) -> Tensor:
-    """Of one class out of several: minus the logarithm of its probability."""
+    """Minus the logarithm of the probability of the right one of several classes."""
     if not label_smoothing:
         return nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=outputs)
     classes = known_size(outputs.shape, -1, "label_smoothing")
@@ -70,7 +70,7 @@ def softmax_cross_entropy(labels: Tensor, outputs: Tensor, label_smoothing: floa
 
 
 def sigmoid_cross_entropy(labels: Tensor, outputs: Tensor, label_smoothing: float = 0.0) -> Tensor:
-    """Of yes or no: minus the logarithm of the probability of what is right."""
+    """Minus the logarithm of the probability of the right one of yes and no."""
     targets = labels * (1.0 - label_smoothing) + 0.5 * label_smoothing if label_smoothing else labels
     return nn.sigmoid_cross_entropy_with_logits(labels=targets, logits=outputs)
 

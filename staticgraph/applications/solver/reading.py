@@ -18,6 +18,7 @@ from staticgraph.applications.solver.places import Path as Keys
 from staticgraph.applications.solver.places import Place, key_places, nearest_place
 from staticgraph.applications.solver.values import FILE, FLAG, NAMES, SHARE_OR_FILE, TEXT, Kind
 from staticgraph.compiler.graph.errors import NotFoundError, shown
+from staticgraph.runtime.files.plain_file import opener
 
 Table = TypeVar("Table")
 Places = dict[Keys, tuple[Place, Place]]
@@ -54,13 +55,14 @@ def _text(path: Path) -> str:
     try:
         if path.stat().st_size > _LARGEST:
             raise DescriptionError(f"{path} is too large for a description: {path.stat().st_size:,} bytes")
-        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        with open(path, "rb", opener=opener) as file:
+            return file.read().decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
         raise NotFoundError(f"{path}: no such file") from None
     except UnicodeDecodeError as error:
         raise DescriptionError(f"{path} is not text in UTF-8: byte {error.start} is {error.reason}") from None
-    except OSError as error:
-        raise DescriptionError(f"{path} cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
+        raise DescriptionError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
 def _syntax(message: str, path: Path, text: str) -> str:

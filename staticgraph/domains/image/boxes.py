@@ -108,7 +108,7 @@ def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors
 
 
 def _outlines(boxes: Tensor, height: Any, width: Any) -> Tensor:
-    """Which pixels the outline of each box covers: bool [batch, boxes, height, width]."""
+    """Pixels that the outline of each box covers: bool [batch, boxes, height, width]."""
 
     def edges(low: int, high: int, size: Any) -> tuple[Tensor, Tensor]:
         last = cast(size - 1, float32)

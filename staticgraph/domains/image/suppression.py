@@ -1,4 +1,4 @@
-"""Which of many overlapping boxes to keep: the best one first, then what does not overlap what is kept.
+"""Choice among many overlapping boxes: the best one first, then what does not overlap what is kept.
 
 If it is known how many boxes are kept at most, a loop of the graph finds them, which is compiled. A result
 with as many elements as boxes are kept is cut from that, and the step is left there as by `where`. Python

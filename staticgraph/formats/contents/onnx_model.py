@@ -58,7 +58,7 @@ def _type_text(type: TypeProto) -> str:
 
 
 def _shape_text(shape: TensorShapeProto) -> str:
-    """Of an unknown size, the name that equal ones share."""
+    """Return a shape as text. An unknown size is the name that equal ones share."""
     sizes = (str(d.dim_value) if d.HasField("dim_value") else d.dim_param or "?" for d in shape.dim)
     return f"[{', '.join(sizes)}]"
 

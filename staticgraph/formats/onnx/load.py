@@ -16,7 +16,7 @@ import numpy as np
 from staticgraph.building.inputs import placeholder
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import GraphError, NotFoundError, OpError, headline, layout, misuse
+from staticgraph.compiler.graph.errors import GraphError, OpError, headline, layout, misuse
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
@@ -28,6 +28,7 @@ from staticgraph.formats.onnx.proto import ModelProto, TensorProto, TypeProto, V
 from staticgraph.formats.onnx.reading import Reading, Scope, plain_name
 from staticgraph.formats.onnx.tensors import dtype_of, literal_of
 from staticgraph.formats.tf.messages.wire import DecodeError
+from staticgraph.runtime.files.plain_file import read_plain
 from staticgraph.state.variables import Variable
 
 
@@ -88,12 +89,7 @@ def read_model(model: Any) -> tuple[ModelProto, Path | None]:
         return model, None
     folder = None
     if isinstance(model, str | os.PathLike):
-        path = Path(model)
-        try:
-            data = path.read_bytes()
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            raise misuse(NotFoundError, f"there is no file {os.fspath(model)!r}") from None
-        folder = path.parent
+        data, folder = read_plain(model, "ONNX"), Path(model).parent
     elif isinstance(model, bytes | bytearray | memoryview):
         data = bytes(model)
     elif hasattr(model, "SerializeToString"):

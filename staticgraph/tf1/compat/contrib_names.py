@@ -51,9 +51,7 @@ _LAYERS = {
     "convolution2d_transpose": "contrib.layers.conv2d_transpose",
     "convolution3d": "contrib.layers.conv3d",
     "convolution3d_transpose": "contrib.layers.conv3d_transpose",
-    "elu": "nn.elu",
     "relu": "contrib.layers.fully_connected",
-    "relu6": "nn.relu6",
     "separable_convolution2d": "contrib.layers.separable_conv2d",
     "xavier_initializer_conv2d": "contrib.layers.xavier_initializer",
 }
@@ -189,7 +187,7 @@ AREAS: dict[str, Area] = contrib_modules.AREAS | {
     "contrib.sparsemax": Area((".contrib.sparsemax",)),
     "contrib.rnn": Area((
         recurrent_cells, recurrent_wrappers, fused_cells, independent_cells, gated_in_time,
-        convolutional_cells, ".rnn.group_lstm",
+        convolutional_cells, ".rnn.group_lstm", ".rnn.normalized_cells",
     ), areas=("nn.rnn_cell",), names={
         "static_rnn": "nn.static_rnn",
         "static_bidirectional_rnn": "nn.static_bidirectional_rnn",

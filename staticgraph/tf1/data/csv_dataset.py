@@ -63,14 +63,13 @@ def make_csv_dataset(
     probe = _Probe(files, compression_type or "", {"delimiter": field_delim, **settings})
     names = _names(column_names, probe, header)
     chosen = None if select_columns is None else _numbers(select_columns, names)
+    columns = range(len(names)) if chosen is None else chosen
+    taken = [names[i] for i in columns]
     if column_defaults is None:
-        columns = list(range(len(names))) if chosen is None else chosen
         types = probe.types(columns, len(names), header, na_value, num_rows_for_inference)
         column_defaults = [constant(["" if dtype is string else 0], dtype) for dtype in types]
-    if chosen is not None:
-        if len(column_defaults) != len(chosen):
-            raise _refused(f"{len(chosen)} select_columns need as many column_defaults")
-        names = [names[i] for i in chosen]
+    if chosen is not None and len(column_defaults) != len(chosen):
+        raise _refused(f"{len(chosen)} select_columns need as many column_defaults")
 
     def rows(name: Any) -> Dataset:
         read = CsvDataset(
@@ -89,11 +88,9 @@ def make_csv_dataset(
     dataset = dataset.shuffle(len(files), shuffle_seed) if shuffle else dataset
     dataset = dataset.interleave(rows, cycle_length=num_parallel_reads or 1)
     epochs = -1 if num_epochs is None else num_epochs
-    if shuffle:
-        dataset = _shuffled_epochs(dataset, shuffle_buffer_size, shuffle_seed, epochs)
-    else:
-        dataset = dataset.repeat(epochs)
-    dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(_features(names, label_name))
+    size = shuffle_buffer_size
+    dataset = _shuffled(dataset, size, shuffle_seed, epochs) if shuffle else dataset.repeat(epochs)
+    dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(_features(taken, label_name))
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
 
 
@@ -119,7 +116,7 @@ def _names(given: Sequence[str] | None, probe: _Probe, header: bool) -> list[str
     return names
 
 
-def _shuffled_epochs(dataset: Dataset, size: int, seed: Any, epochs: int) -> Dataset:
+def _shuffled(dataset: Dataset, size: int, seed: Any, epochs: int) -> Dataset:
     """Return the rows of several epochs through one buffer, from which they are drawn in random order."""
     made = selecting.Shuffled(
         structure=dataset.node.structure,
@@ -195,7 +192,7 @@ def _kind(field: str) -> int:
 
 
 def _numbers(columns: Sequence[Any], names: Sequence[str]) -> list[int]:
-    """Which columns are meant by names and numbers, sorted."""
+    """Return the columns that names and numbers mean, sorted."""
     found = []
     for column in columns:
         known = 0 <= column < len(names) if isinstance(column, int) else column in names

@@ -1,4 +1,4 @@
-"""Which elements there are, and in which order: take, skip, repeat, shuffle, concatenate, zip."""
+"""Choice and order of elements: take, skip, repeat, shuffle, concatenate, zip."""
 
 from __future__ import annotations
 

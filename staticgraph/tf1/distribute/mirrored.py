@@ -230,7 +230,7 @@ class _OfProcesses(MultiWorkerMirroredStrategy, MirroredStrategy):  # type: igno
         return np.concatenate([batches, whole + rank() * last + np.arange(last)])
 
     def input_context(self) -> InputContext:
-        """Which part of the input this process makes, which is all of it, as in the others."""
+        """Part of the input that this process makes, which is all of it, as in the others."""
         return InputContext(1, 0, size())
 
     def make_input_fn_iterator(

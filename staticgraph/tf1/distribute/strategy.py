@@ -29,7 +29,7 @@ class ReduceOp(enum.Enum):
 
 
 class InputContext(NamedTuple):
-    """Which part of the input a function makes: the only one, number 0."""
+    """Part of the input that a function makes: the only one, number 0."""
 
     num_input_pipelines: int = 1
     input_pipeline_id: int = 0
@@ -198,7 +198,7 @@ class Strategy:
         return dataset_fn(self.input_context())
 
     def input_context(self) -> InputContext:
-        """Which part of the input a function makes that this process calls, such as that of an Estimator."""
+        """Part of the input that a function of this process makes, such as that of an Estimator."""
         return InputContext(1, 0, self.num_replicas_in_sync)
 
     def own_part(self, x: Any, y: Any, sample_weight: Any, batch_size: int | None) -> tuple[Any, ...]:

@@ -187,7 +187,7 @@ class MultiWorkerMirroredStrategy(Strategy):
         return means_of_all(logs)
 
     def input_context(self) -> InputContext:
-        """Which part of the input this process makes: each makes another one."""
+        """Part of the input that this process makes: each makes another one."""
         return InputContext(size(), rank(), size())
 
     def make_input_fn_iterator(

@@ -189,7 +189,7 @@ class Distribution:
             return _is_scalar(self.event_shape, self.event_shape_tensor)
 
     def _batch_shape(self) -> Any:
-        """By default the parameters' shapes, broadcast."""
+        """Return the broadcast shape of the parameters, unless a class says otherwise."""
         dropped = self._PARAMETER_NDIMS
         shapes = [parent.shape for parent in self._graph_parents]
         if not shapes or any(shape.ndims is None for shape in shapes):

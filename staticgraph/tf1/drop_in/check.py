@@ -1,4 +1,4 @@
-"""Which of TensorFlow's names a script uses and which of them are not supported, found without running it."""
+"""TensorFlow's names that a script uses, and those that are not supported, found without running it."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from staticgraph.formats.tf.log import log
 
 
 class WarmStartSettings(NamedTuple):
-    """Which variables begin as those of a checkpoint, see `train.warm_start`."""
+    """Variables that begin as those of a checkpoint, see `train.warm_start`."""
 
     ckpt_to_initialize_from: str
     vars_to_warm_start: Any = ".*"

@@ -16,6 +16,7 @@ from staticgraph.mathematics.math_ops import add_n
 from staticgraph.mathematics.products import matmul
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.state.initializers import Zeros
+from staticgraph.state.partitioned import PartitionedVariable
 from staticgraph.state.scopes import get_variable, variable_scope
 from staticgraph.tf1.feature_column.columns import (
     CategoricalColumn,
@@ -127,9 +128,9 @@ def linear_model(
                 cols_to_vars[column] = scope.global_variables()
         check_batch_sizes(sums, columns)
         bias = variable("bias_weights", [units], Zeros(), True)
-        count_more(bias.graph, 2)
+        count_more(sums[0].graph, 2)
         if cols_to_vars is not None:
-            cols_to_vars["bias"] = [bias]
+            cols_to_vars["bias"] = list(bias) if isinstance(bias, PartitionedVariable) else [bias]
         return nn.bias_add(add_n(sums, name="weighted_sum_no_bias"), bias, name="weighted_sum")
 
 

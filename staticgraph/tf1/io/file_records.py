@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from staticgraph.compiler.graph.errors import DataLossError, NotFoundError
+from staticgraph.compiler.graph.errors import DataLossError
 
 _CHUNK = 1 << 20  # bytes
 
@@ -34,20 +34,14 @@ def matching(patterns: Iterable[str]) -> list[str]:
     return sorted({name for pattern in patterns for name in glob.glob(pattern)})
 
 
-_MISSING = "paths are relative to the folder in which the program was started"
-
-
 def line_without_end(line: bytes) -> bytes:
     """A line without its newline, and the carriage return before it."""
     return line.removesuffix(b"\n").removesuffix(b"\r")
 
 
 def open_bytes(name: str, compression: str = "") -> BinaryIO:
-    """The contents of a file, decompressed. NotFoundError if there is no such file."""
-    try:
-        file = open(name, "rb")  # noqa: SIM115 (the caller closes it)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise NotFoundError(f"{name}; No such file or directory", hint=_MISSING) from None
+    """The contents of a file, decompressed. OSError if it cannot be opened."""
+    file = open(name, "rb")  # noqa: SIM115 (the caller closes it)
     if not compression:
         return file
     bits = zlib.MAX_WBITS + (16 if compression == "GZIP" else 0)

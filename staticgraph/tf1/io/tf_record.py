@@ -11,12 +11,13 @@ import stat
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from staticgraph.compiler.graph.checks.arguments import path_of
-from staticgraph.compiler.graph.errors import DataLossError, NotFoundError, misuse
+from staticgraph.compiler.graph.errors import DataLossError, misuse
 from staticgraph.formats.tf.tensor_bundle.crc32c import crc_of_parts, masked_crc32c
 from staticgraph.runtime.disk.atomic import writing
 
@@ -256,8 +257,8 @@ class _Stream:
     def _chunk(self) -> bytes | None:
         """Some bytes, perhaps none; None at the end. What is decompressed comes in pieces too."""
         if self._unpack is None:
-            return self._file.read(_CHUNK) or None
-        raw = self._unpack.unconsumed_tail or self._unpack.unused_data or self._file.read(_CHUNK)
+            return self._read() or None
+        raw = self._unpack.unconsumed_tail or self._unpack.unused_data or self._read()
         if not raw:
             rest = b"" if self._unpack.eof else bytes(self._unpack.flush())
             if self._begun and not self._unpack.eof:
@@ -267,6 +268,10 @@ class _Stream:
             self._unpack = _decompressor(self._kind)
         self._begun = True
         return bytes(self._unpack.decompress(raw, _CHUNK))
+
+    def _read(self) -> bytes:
+        with _system_errors(self._path):
+            return self._file.read(_CHUNK)
 
     def _damaged(self, start: int, why: str) -> DataLossError:
         message = f"{self._path}: the record at byte {start} is damaged: {why}"
@@ -293,8 +298,12 @@ def _window_bits(kind: str) -> int:
     return zlib.MAX_WBITS + 16 if kind == "GZIP" else zlib.MAX_WBITS
 
 
+def _system_errors(path: Any) -> AbstractContextManager[None]:
+    from staticgraph.compiler.graph.checks.system_errors import system_errors  # few programs read records
+
+    return system_errors(path)
+
+
 def _opened(path: Any, mode: str) -> BinaryIO:
-    try:
+    with _system_errors(path):
         return open(path_of(path, "path"), mode)  # type: ignore[return-value]
-    except (FileNotFoundError, NotADirectoryError):
-        raise misuse(NotFoundError, f"{path}: no such file or directory") from None

@@ -77,7 +77,7 @@ def reset_uids() -> None:
 
 
 def histories(graph: Graph) -> dict[Tensor, Any]:
-    """Which call of which layer made a tensor."""
+    """Table from a tensor to the call of the layer that made it."""
     return _state(graph).histories
 
 

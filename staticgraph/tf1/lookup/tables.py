@@ -232,13 +232,19 @@ class StaticVocabularyTable:
         keys = _of_dtype(keys, self.key_dtype)
         with name_scope(name, f"{self.name}_Lookup", [keys]):
             words = keys if keys.dtype is string else as_string(keys)
-            buckets = to_hash_bucket_fast(words, self._buckets)
+            buckets = self._bucket_of(words) if self._buckets else None
             if self._table is None:
                 return buckets
             known = keys if keys.dtype is self._table.key_dtype else cast(keys, self._table.key_dtype)
             found = self._table.lookup(known)
+            if buckets is None:
+                return found
             unknown = buckets + self._table.size()
             return where(not_equal(found, self._table.default_value), found, unknown)
+
+    def _bucket_of(self, words: Tensor) -> Tensor:
+        """Return the numbers, from 0 on, of the buckets of strings."""
+        return to_hash_bucket_fast(words, self._buckets)
 
 
 def tables_initializer(name: str = "init_all_tables") -> Operation:

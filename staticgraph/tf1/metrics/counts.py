@@ -70,7 +70,7 @@ false_positives = _cell(
 
 @metric
 def precision(labels: Any, predictions: Any, weights: Any = None, name: Name = None) -> Metric:
-    """Of what was predicted true, the share that is true; 0 where nothing was: `(value, update_op)`.
+    """The share of what is true in what was predicted true; 0 where nothing was: `(value, update_op)`.
 
     >>> import staticgraph as sg
     >>> value, update_op = sg.metrics.precision([1, 0, 1, 0], [1, 1, 1, 0])
@@ -85,7 +85,7 @@ def precision(labels: Any, predictions: Any, weights: Any = None, name: Name = N
 
 @metric
 def recall(labels: Any, predictions: Any, weights: Any = None, name: Name = None) -> Metric:
-    """Of what is true, the share that was predicted true; 0 where nothing is: `(value, update_op)`."""
+    """The share of what was predicted true in what is true; 0 where nothing is: `(value, update_op)`."""
     others = "false_negatives"
     return _share("recall", others, labels, predictions, weights, name)
 

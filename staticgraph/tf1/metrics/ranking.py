@@ -39,7 +39,7 @@ _NO_LABEL = -(2**63)  # where sparse labels hold nothing
 def precision_at_k(
     labels: Any, predictions: Any, k: int, class_id: ClassId = None, weights: Any = None, name: Name = None
 ) -> Metric:
-    """Of the `k` classes with the highest scores, the share that is right: float64 `(value, update_op)`.
+    """The share of right ones among the `k` classes with the highest scores: float64 `(value, update_op)`.
 
     `predictions` are scores of shape [..., classes]. With `class_id`, only that class counts. `weights` is a
     number or has shape [...]. NaN where nothing counts.
@@ -61,7 +61,7 @@ def precision_at_k(
 def recall_at_k(
     labels: Any, predictions: Any, k: int, class_id: ClassId = None, weights: Any = None, name: Name = None
 ) -> Metric:
-    """Of the right classes, the share among the `k` with the highest scores: see `precision_at_k`."""
+    """The share of the right classes that is among the `k` with the highest scores: see `precision_at_k`."""
     with name_scope(name, _at_k("recall", k, class_id), [predictions, labels, weights]) as scope:
         best = top_k(predictions, k).indices
         return _share("recall", "false_negative", labels, best, k, class_id, weights, scope)

@@ -52,7 +52,7 @@ class _TransposeFunction:
         return call_of(self.plan, parameters(self.plan.buffers, written, self.plan.uses), self.writer.text)
 
     def find_tile(self) -> None:
-        """Which tile of which matrix the block does: blocks next to each other write along."""
+        """Find the tile and the matrix of the block: blocks next to each other write along."""
         plan, line = self.plan, self.writer.line
         line(f"const int tile = int(blockIdx.x % {plan.of_matrix}u);")
         line(f"const int high = tile / {plan.tiles[1]}, wide = tile % {plan.tiles[1]};")

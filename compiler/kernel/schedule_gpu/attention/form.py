@@ -1,4 +1,4 @@
-"""Which kernels are attention: a product, what is done to each of its rows, and perhaps a second product.
+"""Recognition of attention: a product, what is done to each of its rows, and perhaps a second product.
 
     scores[b, q, k]  = sum over d of query[b, q, d] * key[b, k, d]
     weights[b, q, k] = softmax of a row of scores, or whatever else is done to rows

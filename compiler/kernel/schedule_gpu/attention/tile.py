@@ -1,4 +1,4 @@
-"""Which tiles of queries attention is cut into, where one function can do all of it.
+"""Tiles of queries that attention is cut into, where one function can do all of it.
 
 A block of threads has the scores of a few queries in shared memory: as much of it as every GPU gives without
 being asked or, for whole rows that need it, all that a block may ask for. They are made in tiles of columns,

@@ -1,4 +1,4 @@
-"""Which loops of a kernel are spread over threads: those of whose iterations none needs another one.
+"""Loops of a kernel that are spread over threads: none of their iterations needs another one.
 
     for u in 0..500:                              for item in 0..64 parallel:
       row: int64 = int64(rows[u])                   for u in 0..500:

@@ -1,4 +1,4 @@
-"""Which operands of a nest lie across its results, and the tiles that they are turned in.
+"""Operands of a nest that lie across its results, and the tiles that they are turned in.
 
 In y[i, j] = x[j, i] * z[i, j], results lie side by side *along* j, and elements of x *across*, along i. A
 tile is worth its barrier where neighbours of the result lie at least 3 elements apart in an operand, as the

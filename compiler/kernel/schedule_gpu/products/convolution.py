@@ -22,7 +22,7 @@ _TOGETHER = 8  # channels, of which tensor cores take whole multiples
 
 
 class Made(Enum):
-    """Which of the three arrays of a convolution is made of the other two."""
+    """The one of the three arrays of a convolution that is made of the other two."""
 
     RESULT = "result"
     FILTER = "filter"  # the derivative by it: the result is that by the result

@@ -56,7 +56,7 @@ class OperandTile:
 
     @property
     def elements(self) -> int:
-        """Of a tile in shared memory, which has room for several."""
+        """Elements of a tile in shared memory, which has room for several tiles."""
         return self.pitch * (self.extent if self.is_turned else self.shape.depth)
 
     @property
@@ -162,7 +162,7 @@ class CopiedTile(OperandTile):
 
     @property
     def packs(self) -> int:
-        """Of a tile: packs, or elements that are copied alone."""
+        """Packs of a tile, or elements if each is copied alone."""
         return self.extent * self.shape.depth // self.of_pack
 
     @property

@@ -15,7 +15,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 
 class Precision(Enum):
-    """Which bits of float32 operands a product may use. Sums are float32 whatever these are."""
+    """Bits of float32 operands that a product may use. Sums are float32 whatever these are."""
 
     FLOAT32 = "float32"  # all
     TF32 = "tf32"  # those of a mantissa of 10 bits

@@ -1,4 +1,4 @@
-"""Which tiles a product is cut into, and into how many slices its sum: what takes the least time by estimate.
+"""Tiles of a product, and slices of its sum: what takes the least time by estimate.
 
 The estimate counts clock cycles of a multiprocessor. It gives an instruction to each of four warps in every
 cycle if it has enough of them, and some numbers from shared memory; and no step of a tile is shorter than the
@@ -43,7 +43,7 @@ class Shape:
 
     @property
     def threads(self) -> int:
-        """Of a block."""
+        """Threads of a block."""
         return self.of_part * self.parts * (32 if self.tensor else 1)
 
     @property
@@ -53,7 +53,7 @@ class Shape:
 
     @property
     def results(self) -> int:
-        """Of a thread."""
+        """Results of a thread."""
         return self.high * self.wide // (32 if self.tensor else 1)
 
     def shared(self, size: int) -> int:
@@ -86,7 +86,7 @@ class Shape:
 
     @property
     def registers(self) -> int:
-        """Of a thread, about."""
+        """Estimated registers of a thread."""
         return min(_REGISTERS, 56 + self.results * 3 // 2)
 
     @property
@@ -101,7 +101,7 @@ class Shape:
         return None if self.tensor else REGISTERS // (_REGISTERS * self.threads)
 
     def cycles(self, size: int, machine: GpuMachine) -> float:
-        """Of a multiprocessor, for one step of a block, if that has enough warps."""
+        """Cycles of a multiprocessor for one step of a block that has enough warps."""
         if self.tensor:
             multiply, read = self.high // 16 * (self.wide // 8), self.high // 4 + self.wide // 4
             products = self.rows * self.columns * self.depth
@@ -179,7 +179,7 @@ def choose(
 
 
 def _cuts(shape: Shape, depth: int, most: int) -> Iterator[Cut]:
-    """With so many slices at most."""
+    """Yield the cuts of a sum into at most `most` slices."""
     steps = -(-depth // shape.depth)
     for count in (n for n in _SLICES if n <= min(most, steps)):
         products = -(-steps // count) * shape.depth

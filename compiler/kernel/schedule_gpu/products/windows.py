@@ -1,4 +1,4 @@
-"""Which sums of products are convolutions: of the windows of an image, and a filter.
+"""Recognition of convolutions among sums of products: of the windows of an image, and a filter.
 
 A sum is taken as it is written, axis by axis: the normal form of contractions has forgotten the axes. An
 operand is an image if indices of the sum and of the results move its axes together. Which of the two are its
@@ -138,7 +138,7 @@ class _Axis:
 
     @property
     def turned(self) -> _Axis:
-        """With positions and taps exchanged."""
+        """Return the axis with positions and taps exchanged."""
         return replace(self, position=self.tap, stride=self.dilation, tap=self.position, dilation=self.stride)
 
 

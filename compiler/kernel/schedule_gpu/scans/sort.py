@@ -26,7 +26,7 @@ def largest(ranking: Ranking) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SortSchedule(FunctionSchedule):
-    """Of each row, `length` pairs: `count` of them from each piece go on.
+    """Selection among `length` pairs of each row: `count` of them from each piece go on.
 
     `number` 0 takes the row itself, others take the pairs that the one before left in scratch memory.
     """

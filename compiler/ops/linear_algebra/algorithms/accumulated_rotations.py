@@ -12,6 +12,7 @@ them (Braman, Byers and Mathias, 2002, do so for other iterations):
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
@@ -45,6 +46,15 @@ def rotated(sweeps: Sweeps, q: Strips, sides: int) -> Body:
     if sweeps.depends:
         several = [replace(loop, body=(If(sweeps.has_many, loop.body),)) for loop in several]
     return *one_by_one, *several
+
+
+def _at(i: Expr, j: Expr) -> Load:
+    """A number of the product of a window."""
+    return Load("product_of_rotations", (i, j), float64)
+
+
+def _put(i: Expr, j: Expr, value: Expr) -> Store:
+    return Store("product_of_rotations", (i, j), value)
 
 
 class AccumulatedRotations:
@@ -105,22 +115,9 @@ class AccumulatedRotations:
         fresh, low = self.fresh, self.fresh.local("low", int64)
         busy = fresh.local("busy", int64)
 
-        def at(i: Expr, lane: Expr) -> Load:
-            return Load("product_of_rotations", (i, lane), float64)
-
-        def put(i: Expr, lane: Expr, value: Expr) -> Store:
-            return Store("product_of_rotations", (i, lane), value)
-
-        def lanes(body: Any) -> Loop:
-            return fresh.each(
-                self.size // _LANES,
-                lambda block: (fresh.lanes(_LANES, lambda lane: body(block * _LANES + lane)),),
-                "block",
-            )
-
         def unit(i: Index) -> Body:
             one, zero = Const(-1.0, float64), Const(0.0, float64)
-            return (lanes(lambda lane: (put(i, lane, scalar.select(scalar.eq(i, lane), one, zero)),)),)
+            return (self._lanes(lambda j: (_put(i, j, scalar.select(scalar.eq(i, j), one, zero)),)),)
 
         def sweep(m: Index) -> Body:
             number = group * self.block + m
@@ -134,28 +131,28 @@ class AccumulatedRotations:
                     following = fresh.local("following", float64)
                     c, s = (self.sweeps.rotation(used + (i - first), side, part) for part in range(2))
                     return (
-                        Let(following, at(i + 1 - low, lane)),
-                        put(i - low, lane, c * carried + s * following),
+                        Let(following, _at(i + 1 - low, lane)),
+                        _put(i - low, lane, c * carried + s * following),
                         Update(carried, c * following - s * carried),
                     )
 
                 return (
-                    Let(carried, at(start - low, lane)),
+                    Let(carried, _at(start - low, lane)),
                     fresh.between(start, stop, self.sweeps.n, row, "row"),
-                    put(stop - low, lane, carried),
+                    _put(stop - low, lane, carried),
                 )
 
             return (
                 Let(start, scalar.maximum(first, window * self.block - m)),
                 Let(stop, scalar.minimum(last, (window + 1) * self.block - m)),
-                If(start < stop, (Update(busy, busy + 1), lanes(rotate))),
+                If(start < stop, (Update(busy, busy + 1), self._lanes(rotate))),
             )
 
         def stored(i: Index) -> Body:
             def of_lane(lane: Expr) -> Body:
-                return (Store("products", (group, window, i, lane), scalar.cast(at(i, lane), float32)),)
+                return (Store("products", (group, window, i, lane), scalar.cast(_at(i, lane), float32)),)
 
-            return (lanes(of_lane),)
+            return (self._lanes(of_lane),)
 
         here = scalar.minimum(self.sweeps.recorded - group * self.block, self.block)
         return (
@@ -165,6 +162,15 @@ class AccumulatedRotations:
             fresh.between(0, here, self.block, sweep, "sweep"),
             Store("busy", (group, window), busy),
             If(busy > 0, (fresh.each(self.size, stored),)),
+        )
+
+    def _lanes(self, body: Callable[[Expr], Body]) -> Loop:
+        """A loop over the columns of the product of a window, in lanes."""
+        fresh = self.fresh
+        return fresh.each(
+            self.size // _LANES,
+            lambda block: (fresh.lanes(_LANES, lambda lane: body(block * _LANES + lane)),),
+            "block",
         )
 
     def _multiplied(self, q: Strips, strip: Expr, group: Index, window: Index) -> Body:

@@ -73,7 +73,7 @@ def band_solution(
 
 
 class _Band:
-    """Of each row 1 / pivot, the two numbers behind the pivot, and the factor that the next row was given."""
+    """Factors of a band: of each row 1 / pivot, the two numbers behind it, and the factor of the next row."""
 
     def __init__(self, n: AnySize, pivots: bool, dtype: DType) -> None:
         self.n, self.pivots, self.dtype, self.fresh = n, pivots, dtype, Fresh()

@@ -145,17 +145,7 @@ class Sweeps:
             )
         )  # fmt: skip
         none, one = Const(0, int64), Const(1, int64)
-
-        def larger(i: Index) -> Body:
-            size = scalar.abs(self.diagonal(i)) + scalar.abs(self.beside(i))
-            value = fresh.local("size", wide)
-            return Let(value, size), Update(norm, scalar.select(value > norm, value, norm))
-
         floor = norm * (self.eps / 16)
-        before = scalar.maximum(first - 1, 0)
-        neighbours = scalar.abs(self.diagonal(first)) + scalar.abs(self.diagonal(before))
-        coupled = scalar.abs(self.beside(first)) > neighbours * self.eps + floor
-        entry = scalar.abs(self.diagonal(before))
         most = scalar.select(self.has_many, whole(self.n), whole(self.most)) if self.depends else self.most
         room = (used + (last - first) <= self.room) & (count < most) if self.sides else one > 0
         record: Body = ()
@@ -169,18 +159,11 @@ class Sweeps:
             Let(count, none),
             Let(used, none),
             Let(more, one),
-            Let(norm, Const(0.0, wide)),
-            fresh.each(self.n, larger),
+            *self._largest_row(norm),
             While(
                 (last > 0) & (more > 0),
                 (
-                    Let(first, last),
-                    Let(least, scalar.abs(self.diagonal(last))),
-                    While(
-                        coupled,
-                        (Update(least, scalar.select(entry < least, entry, least)), Update(first, first - 1)),
-                    ),
-                    Store("beside", (first,), Const(0.0, wide)),
+                    *self._block(first, last, least, floor),
                     Let(alone, scalar.select(scalar.eq(first, last), one, none)),
                     Let(fits, scalar.select(room & (budget > 0), one, none)),
                     If(alone > 0, (Update(last, last - 1),)),
@@ -202,6 +185,34 @@ class Sweeps:
             Store("state", (Const(2, int64),), count),
         )
         return Store("state", (Const(2, int64),), none), If(self.unfinished, sweeps)
+
+    def _largest_row(self, norm: Local) -> Body:
+        """Set `norm` to the largest sum of a number of the diagonal and the one beside it."""
+
+        def larger(i: Index) -> Body:
+            size = scalar.abs(self.diagonal(i)) + scalar.abs(self.beside(i))
+            value = self.fresh.local("size", self.wide)
+            return Let(value, size), Update(norm, scalar.select(value > norm, value, norm))
+
+        return Let(norm, Const(0.0, self.wide)), self.fresh.each(self.n, larger)
+
+    def _block(self, first: Local, last: Local, least: Local, floor: Expr) -> Body:
+        """Set `first` to the first row of the block that ends with row `last`, and cut the block off there.
+
+        Rows of a block are coupled: what stands beside the diagonal is more than rounding and than `floor`.
+        `least` becomes the smallest number of its diagonal.
+        """
+        before = scalar.maximum(first - 1, 0)
+        entry = scalar.abs(self.diagonal(before))
+        neighbours = scalar.abs(self.diagonal(first)) + entry
+        coupled = scalar.abs(self.beside(first)) > neighbours * self.eps + floor
+        lower = Update(least, scalar.select(entry < least, entry, least))
+        return (
+            Let(first, last),
+            Let(least, scalar.abs(self.diagonal(last))),
+            While(coupled, (lower, Update(first, first - 1))),
+            Store("beside", (first,), Const(0.0, self.wide)),
+        )
 
     def _inverse_norm(self, f: Expr, g: Expr) -> tuple[Local, Local, Expr, Body]:
         """1 / sqrt(f * f + g * g), the root itself, and a condition: both numbers are next to nothing.

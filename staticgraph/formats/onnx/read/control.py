@@ -164,7 +164,7 @@ def _scan(node: Node, *inputs: Tensor) -> Any:
 
 
 def _batched_scan(node: Node, body: GraphProto, count: int, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """In the first version everything has a batch in front: each of its members is scanned by itself."""
+    """Scan each member of a batch by itself: in the first version everything has a batch in front."""
     batch = node.sizes(inputs[0])[0]
     made = [
         _scanned(node, body, count, [ops.gather(x, constant(i, int64), axis=0) for x in inputs])

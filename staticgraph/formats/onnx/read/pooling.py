@@ -98,7 +98,7 @@ def _average_pool(node: Node, x: Tensor) -> Tensor:
 
 
 def _counted(node: Node, one: Window, pads: Any, axis: int, rank: int) -> tuple[int, int]:
-    """From where to where elements count: those of the input, or those of its padding too."""
+    """Return the bounds of the elements that count: those of the input, or those of its padding too."""
     if one.length is None:
         raise UnknownValueError("the sizes of its input must be known for a mean with padding")
     if not node.get("count_include_pad"):
@@ -107,7 +107,7 @@ def _counted(node: Node, one: Window, pads: Any, axis: int, rank: int) -> tuple[
 
 
 def _share(one: Window, bounds: tuple[int, int]) -> np.ndarray:
-    """By what the mean over all taps is too small, at each position."""
+    """Return the factor by which the mean over all taps is too small, at each position."""
     places = _places(one) - one.before
     inside = ((places >= bounds[0]) & (places < bounds[1])).sum(axis=1)
     return one.taps / np.maximum(inside, 1)

@@ -188,7 +188,7 @@ def _band_part(use: Use, input: Held, num_lower: Any, num_upper: Any) -> Any:
 
 @writes("one_hot")
 def _one_hot(use: Use, indices: Held, on_value: Held, off_value: Held, depth: Any, axis: int) -> Any:
-    """By comparison: ONNX's own operator takes negative indices to count from the end."""
+    """Write a comparison: ONNX's own operator takes negative indices to count from the end."""
     rank = indices.rank
     place = normalize_axis(axis, rank + 1)
     numbers = (

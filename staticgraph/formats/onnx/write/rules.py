@@ -94,7 +94,7 @@ def direct(operators: Mapping[str, str]) -> None:
 
 
 def reason(op: OpDef) -> str | None:
-    """Why an op cannot be written, if that is so."""
+    """Return the reason that an op cannot be written, if there is one."""
     if op.name not in RULES and op.kind is Kind.HOST:
         return "only Python computes it, and ONNX has no such operator"
     return WITHOUT.get(op.name)

@@ -42,11 +42,13 @@ def get_checkpoint_state(checkpoint_dir: str, latest_filename: str | None = None
     >>> sg.train.get_checkpoint_state("/no/such/folder") is None
     True
     """
+    from staticgraph.runtime.files.plain_file import read_plain  # only for reading
+
     path = Path(path_of(checkpoint_dir, "checkpoint_dir"), latest_filename or "checkpoint")
     if not path.is_file():
         return None
     try:
-        state: CheckpointState = text_format.Merge(path.read_bytes(), CheckpointState())
+        state: CheckpointState = text_format.Merge(read_plain(path, "checkpoint"), CheckpointState())
     except (OSError, ValueError) as error:
         _log.warning("%s is ignored: %s", path, error)
         return None
@@ -154,7 +156,7 @@ def checkpoint_exists(checkpoint_prefix: str) -> bool:
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
-    """When the checkpoints were written, in seconds since 1970; those that do not exist are left out."""
+    """Return when checkpoints were written, in seconds since 1970; those that do not exist are left out."""
     files = [[checkpoint_file(p), *sorted(glob.glob(p))] for p in checkpoint_prefixes if checkpoint_exists(p)]
     return [os.path.getmtime(next(filter(os.path.isfile, paths))) for paths in files]
 

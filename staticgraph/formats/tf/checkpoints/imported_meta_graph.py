@@ -20,6 +20,7 @@ from staticgraph.formats.tf.messages import text_format
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.formats.tf.meta_graph.collections import read_collections
+from staticgraph.runtime.files.plain_file import read_plain
 from staticgraph.runtime.files.values import Part, Parts, Saved
 
 
@@ -67,8 +68,7 @@ def read_meta_graph_file(filename: Any) -> MetaGraphDef:
     path = path_of(filename, "meta_graph_or_file")
     if not os.path.isfile(path):
         raise misuse(OSError, f"File {path} does not exist.")
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_plain(path, "MetaGraphDef")
     try:
         return MetaGraphDef.FromString(data)
     except DecodeError:

@@ -1,4 +1,4 @@
-"""Which tensors of a graph stand for tensor arrays: by way of writes and loops, from where one is made."""
+"""Tensors of a graph that stand for tensor arrays: by way of writes and loops, from where one is made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Made(Protocol):
 
 
 class Arrays:
-    """Which tensors of a graph are the flows of arrays, and the operation that made each array.
+    """Tensors of a graph that are the flows of arrays, and the operation that made each array.
 
     `can_be_written`: no value is an array in one place and a tensor in another.
     """

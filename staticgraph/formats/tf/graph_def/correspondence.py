@@ -1,4 +1,4 @@
-"""Which of our parameters is which input or attribute of TensorFlow's op of the same type.
+"""Our parameters as inputs and attributes of TensorFlow's op of the same type.
 
 Names agree for most. Where they do not, tensors pair up in order, and the tables here name the attributes.
 """
@@ -90,7 +90,7 @@ def pairs(op: OpDef, type: str = "") -> Pairs | None:
     if theirs is None or op.effect is Effect.CONTROL:  # functions are regions here
         return None
     # TensorFlow's sorted segments have no operand for their number.
-    alone = [param for param in op.params if op.counted is not None and param.role is Role.OPERAND]
+    alone = [param for param in op.params if op.counted is not None and param.name == "num_segments"]
     tensors = [param for param in op.params if param.role is not Role.ATTR and param not in alone]
     inputs = _paired(theirs.inputs, tensors)
     if inputs is None or len(inputs) != len(tensors):

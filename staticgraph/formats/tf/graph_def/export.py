@@ -303,7 +303,7 @@ def given_tensors(op: Operation, param: Param) -> list[Tensor] | None:
 
 @cache
 def _places(op: OpDef) -> dict[str, slice]:
-    """Which of an operation's tensors each parameter has. Those after a list are counted from the end."""
+    """Return an operation's tensors by parameter. Those after a list are counted from the end."""
     params = [p for p in op.params if p.role in (Role.TENSOR, Role.TENSORS)]
     listed = next((at for at, p in enumerate(params) if p.role is Role.TENSORS), len(params))
     ends = [at + 1 if at < listed else at + 1 - len(params) or None for at in range(len(params))]

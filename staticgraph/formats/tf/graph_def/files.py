@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import Any
 
-from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, misuse
+from staticgraph.compiler.graph.errors import InvalidFileError, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.formats.tf.graph_def.export import as_graph_def
 from staticgraph.formats.tf.messages import text_format
@@ -14,6 +14,7 @@ from staticgraph.formats.tf.messages.graph import GraphDef
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.runtime.disk.atomic import write_file
+from staticgraph.runtime.files.plain_file import read_plain
 
 
 def write_graph(graph_or_graph_def: Graph | GraphDef, logdir: Any, name: str, as_text: bool = True) -> str:
@@ -42,12 +43,7 @@ def read_graph(path: Any) -> GraphDef:
     """The graph in a file of bytes or text. NotFoundError if there is no file, InvalidFileError if
     there is no graph in it.
     """
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise misuse(NotFoundError, f"there is no file {os.fspath(path)}") from None
-    made = GraphDef()
+    data, made = read_plain(path, "graph"), GraphDef()
     try:
         made = GraphDef.FromString(data)
     except DecodeError:

@@ -98,7 +98,7 @@ class Uses:
         return self.origin(node).name
 
     def slope(self, node: NodeDef) -> Slope:
-        """Which derivative a node asks for: of an array, also where its handle was pushed and popped."""
+        """Return the derivative for a node: of an array, also where its handle was pushed and popped."""
         found, seen = self.origin(node), set[str]()
         while found.op in POPS and found.name not in seen:
             seen.add(found.name)

@@ -62,7 +62,7 @@ def _gru_cell(node: Node) -> Any:
 def _lstm_slopes(
     attrs: Any, before: Tensor, kept: list[Tensor], peeks: list[Tensor], slope: Tensor, out_slope: Tensor
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Of a step: the derivative by the state before it, by what goes into the four gates, and by the three
+    """Derivatives of a step by the state before it, by what goes into the four gates, and by the three
     weights of the state there. `slope` and `out_slope`: those by the state and the output after it.
     """
     (i, state, f, o, entering, leaving), (at_i, at_f, at_o) = kept, peeks

@@ -1,4 +1,4 @@
-"""Which checkpoints a folder has."""
+"""Message of the checkpoints of a folder."""
 
 from staticgraph.formats.tf.messages.schema import declare
 

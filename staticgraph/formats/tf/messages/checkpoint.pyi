@@ -1,4 +1,4 @@
-"""Which checkpoints a folder has. Made by tools/type_stubs.py."""
+"""Message of the checkpoints of a folder. Made by tools/type_stubs.py."""
 
 import typing
 

@@ -17,6 +17,7 @@ from staticgraph.formats.tf.messages.meta_graph import AssetFileDef, MetaGraphDe
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.formats.tf.saved_model import constants
 from staticgraph.formats.tf.saved_model.builder import variables_prefix
+from staticgraph.runtime.files.plain_file import read_plain
 from staticgraph.runtime.session import Session
 
 __all__ = ["load", "maybe_saved_model_directory"]
@@ -63,8 +64,7 @@ def read_saved_model(folder: str) -> SavedModel:
     """The message of a SavedModel. OSError if the folder has none, InvalidFileError for a damaged one."""
     for path in _files(folder):
         if os.path.isfile(path):
-            with open(path, "rb") as file:
-                data = file.read()
+            data = read_plain(path, "SavedModel")
             try:
                 if path.endswith(".pb"):
                     return SavedModel.FromString(data)

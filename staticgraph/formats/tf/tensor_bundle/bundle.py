@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import accumulate, pairwise
+from typing import BinaryIO
 
 import numpy as np
 
@@ -32,10 +33,16 @@ from staticgraph.runtime.state.memory import storage_dtype
 _MOST_SHARDS = 1 << 16
 
 
+def _open(path: str) -> BinaryIO:
+    from staticgraph.runtime.files.plain_file import opener  # only for reading
+
+    return open(path, "rb", opener=opener)
+
+
 def is_bundle(prefix: str) -> bool:
     """Return True if the checkpoint with this prefix is in TensorFlow's format."""
     try:
-        with open(checkpoint_file(prefix), "rb") as file:
+        with _open(checkpoint_file(prefix)) as file:
             file.seek(max(os.fstat(file.fileno()).st_size - 8, 0))
             return is_table(file.read(8))
     except OSError:
@@ -52,7 +59,7 @@ class Bundle(Mapping[str, Stored]):
         self._prefix = prefix
         self._shards: dict[int, mmap.mmap | bytes] = {}
         self._known: dict[str, Stored] = {}
-        with open(checkpoint_file(prefix), "rb") as file:
+        with _open(checkpoint_file(prefix)) as file:
             data = file.read()
         try:
             table = read_table(data)
@@ -148,7 +155,7 @@ class Bundle(Mapping[str, Stored]):
     def _opened(self, shard: int) -> mmap.mmap | bytes:
         path = _data_file(self._prefix, shard, self._count)
         try:
-            with open(path, "rb") as file:
+            with _open(path) as file:
                 if not os.fstat(file.fileno()).st_size:
                     return b""
                 return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -209,7 +216,7 @@ def write_bundle(prefix: str, tensors: Mapping[str, Stored]) -> None:
 
 
 def _shards(prefix: str) -> int:
-    """In how many files the data of the checkpoint with this prefix are; 0 if there is none."""
+    """Return the number of files with data of the checkpoint with this prefix; 0 if there is none."""
     try:
         return Bundle(prefix)._count
     except (OSError, InvalidFileError):

@@ -14,6 +14,11 @@ from staticgraph.tf1.compat.legacy.conditions import smart_cond as _smart_cond
 _aliases: WeakKeyDictionary[Any, list[str]] = WeakKeyDictionary()  # by tensor
 
 
+def variance_epsilon(dtype: Any) -> float:
+    """Return what layer normalization adds to the variance: more in float16, which has no 1e-12."""
+    return 1e-3 if dtype == sg.float16 else 1e-12
+
+
 def collect_named_outputs(collections: Any, alias: str, outputs: Any) -> Any:
     """Add the output of a layer to collections, under the name of the layer.
 

@@ -31,17 +31,19 @@ from staticgraph.tf1.compat.contrib.framework.model_variables import (
     add_once,
     collections_of,
 )
-from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs, last_dimension
+from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs, last_dimension, variance_epsilon
 
 __all__ = [
     "batch_norm",
     "bias_add",
     "dropout",
+    "elu",
     "flatten",
     "fully_connected",
     "layer_norm",
     "linear",
     "one_hot_encoding",
+    "relu6",
     "repeat",
     "softmax",
     "stack",
@@ -65,10 +67,19 @@ _OF_RENORM = {"moving_stddev", "renorm_mean", "renorm_stddev"}
 
 
 def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = sg.float32) -> Initializer:
-    """Random numbers of variance 2 / (inputs + outputs), as `glorot_uniform_initializer` if `uniform`."""
+    """Random numbers of variance 2 / (inputs + outputs), as `glorot_uniform_initializer` if `uniform`.
+
+    TypeError for a dtype that is not floating.
+    """
+    _require_floating("xavier_initializer", dtype)
     if uniform:
         return GlorotUniform(seed=seed, dtype=dtype)
     return variance_scaling_initializer(1.0, "FAN_AVG", False, seed, dtype)
+
+
+def _require_floating(label: str, dtype: Any) -> None:
+    if not sg.as_dtype(dtype).is_floating:
+        raise misuse(TypeError, f"{label}: Cannot create initializer for non-floating point type {dtype}.")
 
 
 def variance_scaling_initializer(
@@ -78,7 +89,11 @@ def variance_scaling_initializer(
     seed: int | None = None,
     dtype: Any = sg.float32,
 ) -> Initializer:
-    """Random numbers of variance `factor` / n; n is the inputs, the outputs or their mean, by `mode`."""
+    """Random numbers of variance `factor` / n; n is the inputs, the outputs or their mean, by `mode`.
+
+    TypeError for a dtype that is not floating.
+    """
+    _require_floating("variance_scaling_initializer", dtype)
     distribution = "uniform" if uniform else "truncated_normal"
     factor = factor if uniform else factor * _OF_TRUNCATED
     return VarianceScaling(factor, mode.lower(), distribution, seed=seed, dtype=dtype)
@@ -167,6 +182,8 @@ def fully_connected(
 
 
 linear = partial(fully_connected, activation_fn=None)
+elu = partial(fully_connected, activation_fn=sg.nn.elu)
+relu6 = partial(fully_connected, activation_fn=sg.nn.relu6)
 
 
 def channel_order(data_format: str | None) -> str:
@@ -216,12 +233,11 @@ def batch_norm(
 ) -> Any:
     """Inputs with mean 0 and variance 1 over the batch, then shifted by `beta` and scaled by `gamma`.
 
-    With `updates_collections=None` the moving averages are updated by computing the outputs.
+    With `updates_collections=None` the moving averages are updated by computing the outputs. With
+    `zero_debias_moving_mean`, that of the mean is divided by how much it has seen.
     """
-    if batch_weights is not None or zero_debias_moving_mean:
-        raise misuse(
-            NotImplementedError, "batch_norm: batch_weights and zero_debias_moving_mean are not supported"
-        )
+    if batch_weights is not None:
+        raise misuse(NotImplementedError, "batch_norm: batch_weights is not supported")
     first = channel_order(data_format) == "channels_first"
     inputs = sg.convert_to_tensor(inputs)
     initial = {"beta": Zeros, "gamma": Ones, "moving_mean": Zeros, "moving_variance": Ones}
@@ -253,23 +269,29 @@ def batch_norm(
             _scope=opened,
             _reuse=reuse,
         )
+        layer._zero_debias_mean = zero_debias_moving_mean
         is_training = decided(is_training)
-        outputs = layer(_one_pixel(inputs, first) if as_pictures else inputs, training=is_training)
-        outputs = sg.reshape(outputs, sg.shape(inputs)) if as_pictures else outputs
+        applied = partial(_to_pixels, layer, first) if as_pictures else layer
+        outputs = applied(inputs, training=is_training)
         if fused is not False and (as_pictures or not in_updates):
-            branches = (5 if in_updates else 4) if isinstance(is_training, sg.Tensor) else 0
-            count_more(outputs.graph, branches or (-3 if is_training else -1))
-        if updates_collections != sg.GraphKeys.UPDATE_OPS:
-            outputs = _move_updates(layer.updates, updates_collections, outputs)
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
+            count_more(outputs.graph, _more_of_fused(is_training, in_updates))
+        outputs = outputs if in_updates else _move_updates(layer.updates, updates_collections, outputs)
+        outputs = outputs if activation_fn is None else activation_fn(outputs)
     return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
-def _one_pixel(inputs: sg.Tensor, channels_first: bool) -> sg.Tensor:
-    """The rows of a matrix as pictures of one pixel."""
+def _more_of_fused(is_training: Any, in_updates: bool) -> int:
+    """Return how many operations more TensorFlow has for statistics that it does not leave to the layer."""
+    if isinstance(is_training, sg.Tensor):
+        return 5 if in_updates else 4
+    return -3 if is_training else -1
+
+
+def _to_pixels(layer: Any, channels_first: bool, inputs: sg.Tensor, training: Any) -> sg.Tensor:
+    """Apply a layer to the rows of a matrix as to pictures of one pixel."""
     channels = inputs.shape[1].value
-    return sg.reshape(inputs, [-1, channels, 1, 1] if channels_first else [-1, 1, 1, channels])
+    pictures = sg.reshape(inputs, [-1, channels, 1, 1] if channels_first else [-1, 1, 1, channels])
+    return sg.reshape(layer(pictures, training=training), sg.shape(inputs))
 
 
 def _move_updates(updates: list[Any], collections: Any, outputs: Any) -> Any:
@@ -310,7 +332,8 @@ def layer_norm(
         parameter = partial(sg.get_variable, shape=sizes, dtype=inputs.dtype, trainable=trainable)
         beta = parameter("beta", initializer=Zeros) if center else None
         gamma = parameter("gamma", initializer=Ones) if scale else None
-        outputs = standardized(inputs, range(begin_norm_axis, rank), beta, gamma, 1e-12)
+        epsilon = variance_epsilon(inputs.dtype)
+        outputs = standardized(inputs, range(begin_norm_axis, rank), beta, gamma, epsilon)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
     return collect_named_outputs(outputs_collections, opened.name, outputs)
@@ -394,7 +417,10 @@ def softmax(logits: Any, scope: Any = None) -> Any:
 
 @add_arg_scope
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -> Any:
-    """`inputs` divided by their Euclidean length along an axis."""
+    """`inputs` divided by their Euclidean length along an axis. ValueError for inputs of unknown rank."""
+    inputs = sg.convert_to_tensor(inputs)
+    if inputs.shape.ndims is None:
+        raise misuse(ValueError, "unit_norm: the input rank must be known")
     with sg.variable_scope(scope, "UnitNorm", [inputs]):
         return inputs / sg.sqrt(epsilon + sg.reduce_sum(sg.square(inputs), dim, keepdims=True))
 

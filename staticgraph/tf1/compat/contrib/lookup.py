@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from staticgraph.arrays.array_ops import size
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.creation import range as number_range
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.signatures import adapted
-from staticgraph.compiler.graph.dtypes import as_dtype, int64, string
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64, string
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.domains.strings.hashes import (
+    to_hash_bucket,
+    to_hash_bucket_fast,
+    to_hash_bucket_strong,
+)
 from staticgraph.tf1.lookup.sources import KeyValueTensorInitializer, TextFileIndex, TextFileInitializer
 from staticgraph.tf1.lookup.tables import DenseHashTable, HashTable, MutableHashTable, StaticVocabularyTable
 
@@ -19,9 +27,11 @@ __all__ = [
     "FastHashSpec",
     "HashTable",
     "HasherSpec",
+    "IdTableWithHashBuckets",
     "KeyValueTensorInitializer",
     "MutableDenseHashTable",
     "MutableHashTable",
+    "StrongHashSpec",
     "TextFileIdTableInitializer",
     "TextFileIndex",
     "TextFileInitializer",
@@ -46,9 +56,87 @@ class HasherSpec(NamedTuple):
 
 FastHashSpec = HasherSpec("fasthash", None)
 
+
+class StrongHashSpec(HasherSpec):
+    """SipHash under a key of two integers, as a `HasherSpec`. ValueError or TypeError for another key."""
+
+    def __new__(cls, key: Any) -> StrongHashSpec:
+        if len(key) != 2:
+            raise misuse(ValueError, f"key must have size 2, got {key!r}.")
+        if not all(isinstance(part, int | np.integer) for part in key):
+            raise misuse(TypeError, f"Invalid key {key!r}. Must be unsigned integer values.")
+        return super().__new__(cls, "stronghash", tuple(map(int, key)))
+
+
 MutableDenseHashTable = DenseHashTable
 
-Table = HashTable | StaticVocabularyTable
+_HASHERS: dict[str, Callable[..., Tensor]] = {
+    "fasthash": to_hash_bucket_fast,
+    "legacy": to_hash_bucket,
+    "stronghash": to_hash_bucket_strong,
+}
+
+
+class IdTableWithHashBuckets(StaticVocabularyTable):
+    """Numbers for words: those of a table, and for other words one of a few buckets, which follow them.
+
+    Args:
+        table: A table from strings or int64 to int64; None if all words have buckets.
+        num_oov_buckets: The number of buckets; 0 for none if there is a table.
+        hasher_spec: The hash function that chooses the bucket.
+        name: The name of the table; that of `table` by default.
+        key_dtype: The dtype of what is looked up, string or an integer; that of the table by default.
+
+    Raises:
+        TypeError: `hasher_spec` or a dtype is another than these.
+        ValueError: There is neither a table nor a bucket.
+
+    >>> import staticgraph as sg
+    >>> table = IdTableWithHashBuckets(None, 4)
+    >>> with sg.Session() as sess:
+    ...     sess.run(table.lookup(sg.constant(["lake", "palmer"]))).tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        num_oov_buckets: int,
+        hasher_spec: HasherSpec = FastHashSpec,
+        name: str | None = None,
+        key_dtype: Any = None,
+    ) -> None:
+        if table is None and num_oov_buckets <= 0:
+            raise misuse(ValueError, "oov_buckets must be > 0 if no table is supplied.")
+        given = None if key_dtype is None else as_dtype(key_dtype)
+        self.key_dtype = given or (string if table is None else table.key_dtype)
+        self._check_dtypes(table)
+        if not isinstance(hasher_spec, HasherSpec):
+            raise misuse(TypeError, f"hasher_spec must be of type HasherSpec, got {hasher_spec!r}")
+        self._table, self._buckets, self._hasher = table, num_oov_buckets, hasher_spec
+        self.value_dtype = int64
+        self.name = (name or ("hash_bucket" if table is None else table.name)).rstrip("/").rpartition("/")[2]
+
+    def _check_dtypes(self, table: Any) -> None:
+        asked = self.key_dtype
+        if not (asked is string or asked.is_integer):
+            raise misuse(TypeError, f"Invalid key_dtype, expected integer or string, got {asked}.")
+        if table is None:
+            return
+        own = table.key_dtype
+        if own not in (int64, string) or own.is_integer != asked.is_integer:
+            raise misuse(TypeError, f"Invalid key dtype, the keys of the table are {own}, not {asked}.")
+        if table.value_dtype is not int64:
+            raise misuse(TypeError, f"Invalid value dtype, expected {int64} but got {table.value_dtype}.")
+
+    def _bucket_of(self, words: Tensor) -> Tensor:
+        hasher, key = self._hasher
+        if hasher not in _HASHERS:
+            raise misuse(ValueError, f"Unknown hasher {hasher}")
+        return _HASHERS[hasher](words, self._buckets, *([key] if hasher == "stronghash" else []))
+
+
+Table = HashTable | IdTableWithHashBuckets
 
 
 class TextFileIdTableInitializer(TextFileInitializer):
@@ -92,15 +180,15 @@ def _table(
     default_value: int,
     hasher_spec: HasherSpec,
     name: str | None,
+    key_dtype: DType,
 ) -> Table:
     """A table of numbers of words, with buckets for others or with one value for all of these."""
     if num_oov_buckets < 0:
         raise misuse(ValueError, f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}.")
-    if not num_oov_buckets:
-        return HashTable(entries, default_value, name=name)
-    if hasher_spec.hasher != "fasthash":
-        raise misuse(ValueError, f"the hasher {hasher_spec.hasher!r} is not supported")
-    return StaticVocabularyTable(entries, num_oov_buckets, None, name)
+    table = HashTable(entries, default_value, name=name)
+    if not num_oov_buckets and key_dtype is table.key_dtype:
+        return table
+    return IdTableWithHashBuckets(table, num_oov_buckets, hasher_spec, name, key_dtype)
 
 
 def index_table_from_tensor(
@@ -126,7 +214,7 @@ def index_table_from_tensor(
     keys = convert_to_tensor(mapping, dtype=None if as_dtype(dtype).is_integer else as_dtype(dtype))
     keys = cast(keys, int64) if keys.dtype.is_integer else keys
     entries = KeyValueTensorInitializer(keys, cast(number_range(size(keys)), int64))
-    return _table(entries, num_oov_buckets, default_value, hasher_spec, name)
+    return _table(entries, num_oov_buckets, default_value, hasher_spec, name, as_dtype(dtype))
 
 
 def index_table_from_file(
@@ -152,7 +240,7 @@ def index_table_from_file(
         delimiter,
         key_dtype=int64 if as_dtype(key_dtype).is_integer else key_dtype,
     )
-    return _table(entries, num_oov_buckets, default_value, hasher_spec, name)
+    return _table(entries, num_oov_buckets, default_value, hasher_spec, name, as_dtype(key_dtype))
 
 
 def index_to_string_table_from_tensor(

@@ -109,6 +109,8 @@ def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Ten
     """`max(0, 1 - (2 * labels - 1) * logits)` of every element: neither its mean nor in any collection."""
     with sg.name_scope(scope, "hinge_loss", [logits, labels]):
         logits = sg.convert_to_tensor(logits)
+        labels = sg.convert_to_tensor(labels)
+        logits.shape.assert_is_compatible_with(labels.shape)
         signs = 2 * sg.cast(labels, sg.float32) - 1
         count_more(logits.graph, 1)
         return sg.nn.relu(1 - signs * logits)

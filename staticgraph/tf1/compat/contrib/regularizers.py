@@ -51,12 +51,18 @@ def l2_regularizer(scale: float, scope: str | None = None) -> Regularizer:
 def l1_l2_regularizer(scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None) -> Regularizer:
     """The sum of both regularizers."""
     parts = [l1_regularizer(scale_l1), l2_regularizer(scale_l2)]
-    return sum_regularizer(parts, scope or "l1_l2_regularizer")
+    made = sum_regularizer(parts, scope or "l1_l2_regularizer")
+    assert made is not None
+    return made
 
 
-def sum_regularizer(regularizer_list: Sequence[Regularizer | None], scope: str | None = None) -> Regularizer:
-    """The sum of several regularizers; None stands for no loss."""
+def sum_regularizer(
+    regularizer_list: Sequence[Regularizer | None], scope: str | None = None
+) -> Regularizer | None:
+    """The sum of several regularizers; None stands for no loss, and is what comes of no others."""
     parts = [part for part in regularizer_list if part is not None]
+    if not parts:
+        return None
 
     def total(weights: Any) -> Any:
         with sg.name_scope(scope, "sum_regularizer", [weights]) as inner:

@@ -1,7 +1,13 @@
-"""`tf.errors`: the classes that TF1 had and that nothing here raises by itself, and the numeric codes."""
+"""`tf.errors`: the numeric codes, and the classes that TF1 had and that nothing here raises by itself."""
 
 from staticgraph.compiler.graph import errors
-from staticgraph.compiler.graph.errors import FailedPreconditionError, NotFoundError, OpError
+from staticgraph.compiler.graph.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    NotFoundError,
+    OpError,
+    PermissionDeniedError,
+)
 
 __all__ = [
     "AlreadyExistsError",
@@ -36,18 +42,6 @@ PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION, ABORTED, OUT_OF_RANG
 UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = range(12, 17)
 
 
-class AlreadyExistsError(OpError, FileExistsError):
-    """The object to create exists already."""
-
-    error_code = ALREADY_EXISTS
-
-
-class PermissionDeniedError(OpError, PermissionError):
-    """The operating system refused."""
-
-    error_code = PERMISSION_DENIED
-
-
 class UnauthenticatedError(OpError):
     """The caller is not known."""
 
@@ -62,9 +56,8 @@ class InternalError(OpError):
 
 def _classes() -> dict[int, type[OpError]]:
     """The class of each code, of those that TensorFlow has: the one nearest to the base."""
-    mine = (AlreadyExistsError, PermissionDeniedError, UnauthenticatedError, InternalError)
-    found: dict[int, type[OpError]] = {each.error_code: each for each in mine}
-    for each in vars(errors).values():
+    found: dict[int, type[OpError]] = {}
+    for each in (UnauthenticatedError, InternalError, *vars(errors).values()):
         if isinstance(each, type) and issubclass(each, OpError) and each.__bases__[0] is OpError:
             found.setdefault(each.error_code, each)
     return found

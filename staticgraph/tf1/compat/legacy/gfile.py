@@ -1,4 +1,4 @@
-"""`tf.gfile`: files and folders, by TF1's names. A file that does not exist is a NotFoundError."""
+"""`tf.gfile`: files and folders, by TF1's names. Errors of the system are TF1's, such as NotFoundError."""
 
 from __future__ import annotations
 
@@ -6,26 +6,12 @@ import glob
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from staticgraph.compiler.graph.checks.arguments import path_of
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.checks.system_errors import system_errors
+from staticgraph.compiler.graph.errors import AlreadyExistsError, NotFoundError, misuse
 from staticgraph.runtime.disk.atomic import writing
-from staticgraph.tf1.compat.legacy.errors import AlreadyExistsError, FailedPreconditionError, NotFoundError
-
-
-@contextmanager
-def _named(path: Any) -> Iterator[None]:
-    """Turns the operating system's refusals into TF1's errors."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise misuse(NotFoundError, f"{path}: no such file or directory") from None
-    except FileExistsError:
-        raise misuse(AlreadyExistsError, f"{path} exists already") from None
-    except (IsADirectoryError, NotADirectoryError) as error:
-        raise misuse(FailedPreconditionError, f"{path}: {error.strerror}") from None
 
 
 class GFile:
@@ -41,27 +27,30 @@ class GFile:
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
-        self.name, self.mode = path_of(name, "a name of a file"), mode
         self._file: Any = None
+        self.name, self.mode = path_of(name, "a name of a file"), mode
 
     def _opened(self) -> Any:
         if self._file is None:
             encoding = None if "b" in self.mode else "utf-8"
-            with _named(self.name):
+            with system_errors(self.name):
                 self._file = open(self.name, self.mode, encoding=encoding)  # noqa: SIM115
         return self._file
 
     def read(self, n: int = -1) -> Any:
         """The next `n` characters or bytes, or all the rest."""
-        return self._opened().read(n)
+        with system_errors(self.name):
+            return self._opened().read(n)
 
     def readline(self) -> Any:
         """The next line with its end, or nothing at the end of the file."""
-        return self._opened().readline()
+        with system_errors(self.name):
+            return self._opened().readline()
 
     def readlines(self) -> list[Any]:
         """All lines that are left."""
-        return list(self._opened())
+        with system_errors(self.name):
+            return list(self._opened())
 
     def write(self, file_content: Any) -> None:
         """Append to what was written."""
@@ -78,7 +67,7 @@ class GFile:
 
     def size(self) -> int:
         """The length of the file in bytes."""
-        with _named(self.name):
+        with system_errors(self.name):
             return os.path.getsize(self.name)
 
     def flush(self) -> None:
@@ -126,8 +115,10 @@ def IsDirectory(dirname: Any) -> bool:
 
 
 def ListDirectory(dirname: Any) -> list[str]:
-    """The names in a folder, sorted."""
-    with _named(dirname):
+    """The names in a folder, sorted. NotFoundError if there is no such folder."""
+    if not IsDirectory(path_of(dirname, "dirname")):
+        raise misuse(NotFoundError, f"there is no folder {dirname}")
+    with system_errors(dirname):
         return sorted(os.listdir(dirname))
 
 
@@ -141,25 +132,25 @@ def Glob(filename: Any) -> list[str]:
 
 def MkDir(dirname: Any) -> None:
     """Make a folder in one that exists."""
-    with _named(dirname):
+    with system_errors(dirname):
         os.mkdir(dirname)
 
 
 def MakeDirs(dirname: Any) -> None:
     """Make a folder and those above it; nothing where it exists."""
-    with _named(dirname):
+    with system_errors(dirname):
         os.makedirs(dirname, exist_ok=True)
 
 
 def Remove(filename: Any) -> None:
     """Delete a file."""
-    with _named(filename):
+    with system_errors(filename):
         os.remove(filename)
 
 
 def DeleteRecursively(dirname: Any) -> None:
     """Delete a folder with everything in it."""
-    with _named(dirname):
+    with system_errors(dirname):
         if os.path.isdir(dirname) and not os.path.islink(dirname):
             shutil.rmtree(dirname)
         else:
@@ -169,14 +160,14 @@ def DeleteRecursively(dirname: Any) -> None:
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     """Copy a file. AlreadyExistsError if the new name is taken, unless `overwrite`."""
     _free(newpath, overwrite)
-    with _named(oldpath):
+    with system_errors(oldpath):
         shutil.copyfile(oldpath, newpath)
 
 
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     """Rename a file or folder. AlreadyExistsError if the new name is taken, unless `overwrite`."""
     _free(newname, overwrite)
-    with _named(oldname):
+    with system_errors(oldname):
         os.replace(oldname, newname)
 
 
@@ -197,5 +188,5 @@ class _FileStatistics:
 
 def Stat(filename: Any) -> _FileStatistics:
     """The `length` in bytes and the time of the last change, `mtime_nsec`, of a file."""
-    with _named(filename):
+    with system_errors(filename):
         return _FileStatistics(os.stat(filename))

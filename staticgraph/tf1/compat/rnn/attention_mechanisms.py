@@ -40,9 +40,11 @@ class AttentionMechanism:
         self.num_units, self.dtype = num_units, sg.as_dtype(dtype or sg.float32)
         self._probability_fn = probability_fn or sg.nn.softmax
         self._mask_value = -math.inf if score_mask_value is None else score_mask_value
-        self._lengths = memory_sequence_length
         self.memory_layer = self._layer("memory_layer")
         with sg.name_scope(name, "BaseAttentionMechanismInit"):
+            self._lengths = memory_sequence_length
+            if memory_sequence_length is not None:
+                self._lengths = sg.convert_to_tensor(memory_sequence_length, name="memory_sequence_length")
             self.values = self._prepared(sg.convert_to_tensor(memory, name="memory"))
             self.keys = self.memory_layer(self.values)
             if custom_key_value_fn is not None:

@@ -49,7 +49,7 @@ class Decoder:
         raise misuse(NotImplementedError, f"{type(self).__name__} has no output_dtype")
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
-        """Which sequences have ended [batch], the first inputs, the first state."""
+        """Return which sequences have ended [batch], the first inputs, the first state."""
         raise misuse(NotImplementedError, f"{type(self).__name__} has no initialize")
 
     def step(self, time: Any, inputs: Any, state: Any, name: str | None = None) -> tuple[Any, Any, Any, Any]:

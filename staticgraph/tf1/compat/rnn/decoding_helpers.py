@@ -31,7 +31,7 @@ class Helper:
     sample_ids_dtype: Any = sg.int32
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Which sequences have ended [batch], and the first inputs."""
+        """Return which sequences have ended [batch], and the first inputs."""
         raise misuse(NotImplementedError, f"{type(self).__name__} has no initialize")
 
     def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
@@ -41,7 +41,7 @@ class Helper:
     def next_inputs(
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
-        """Which sequences have ended [batch], the next inputs, the next state."""
+        """Return which sequences have ended [batch], the next inputs, the next state."""
         raise misuse(NotImplementedError, f"{type(self).__name__} has no next_inputs")
 
 
@@ -96,7 +96,7 @@ class TrainingHelper(Helper):
                 text = f"sequence_length must be a vector, not of shape {self.sequence_length.shape}"
                 raise misuse(ValueError, text)
             with counted_as(self.sequence_length.graph, 1 + constants(sequence_length)):
-                self.batch_size = self.sequence_length.shape[0].value or sg.size(self.sequence_length)
+                self.batch_size = sg.size(self.sequence_length)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         made = 4 + 10 * len(nest.flatten(self.inputs))  # in TensorFlow, with a branch for each input
@@ -237,7 +237,7 @@ class GreedyEmbeddingHelper(Helper):
         if self._end_token.shape.ndims != 0:
             raise misuse(ValueError, "end_token must be one number")
         with counted_as(self._start_tokens.graph, 1):  # TensorFlow asks for a size that is known, too
-            self.batch_size = self._start_tokens.shape[0].value or sg.size(self._start_tokens)
+            self.batch_size = sg.size(self._start_tokens)
         self._start_inputs = self._embedding_fn(self._start_tokens)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
@@ -300,7 +300,7 @@ class InferenceHelper(Helper):
         self._next_inputs_fn = next_inputs_fn or (lambda sample_ids: sample_ids)
         self.sample_ids_shape, self.sample_ids_dtype = sg.TensorShape(sample_shape), sample_dtype
         self._start_inputs = sg.convert_to_tensor(start_inputs, name="start_inputs")
-        self.batch_size = self._start_inputs.shape[0].value or sg.shape(self._start_inputs)[0]
+        self.batch_size = sg.shape(self._start_inputs)[0]
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         return sg.fill(sg.stack([self.batch_size]), False), self._start_inputs

@@ -8,6 +8,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.normalization import standardized
+from staticgraph.tf1.compat.contrib.layer_utils import variance_epsilon
 
 
 def linear(
@@ -50,4 +51,4 @@ def normalized(x: sg.Tensor, gain: float, shift: float, scope: str) -> sg.Tensor
     with sg.variable_scope(scope):
         gamma = sg.get_variable("gamma", x.shape[-1:], x.dtype, sg.constant_initializer(gain))
         beta = sg.get_variable("beta", x.shape[-1:], x.dtype, sg.constant_initializer(shift))
-        return standardized(x, [1], beta, gamma, 1e-12)
+        return standardized(x, [1], beta, gamma, variance_epsilon(x.dtype))

@@ -111,19 +111,8 @@ class Loops:
         self.history = History()
         names = self.metrics_names
         shown = [*names, *(f"val_{n}" for n in names)] if checked is not None else names
-        bars = [ProgbarLogger("steps" if batches.by_steps else "samples")] if verbose else []
-        every = CallbackList([*listed(callbacks), self.history, *bars], self)
-        every.set_params(
-            {
-                "batch_size": batches.batch_size,
-                "epochs": last,
-                "steps": batches.steps,
-                "samples": batches.samples,
-                "verbose": verbose,
-                "do_validation": checked is not None,
-                "metrics": shown,
-            }
-        )
+        called = [*listed(callbacks), self.history]
+        every = self._told(called, batches, verbose, bool(verbose), shown, last, checked is not None)
         self.stop_training = False
         every.on_train_begin()
         for epoch in epochs:
@@ -210,7 +199,7 @@ class Loops:
         else:
             arrays, ranks = self._arrays(x, y, sample_weight)
             batches = ArrayBatches(arrays, batch_size, False, steps)
-        every = self._with_bar(callbacks, batches, verbose, self.metrics_names)
+        every = self._told(listed(callbacks), batches, verbose, verbose == 1, self.metrics_names)
         return single(_Validation(batches, ranks)(self, every))
 
     def predict(
@@ -233,7 +222,7 @@ class Loops:
             batches = StreamBatches(x, steps, False, lambda item: self._inputs(parts(item)[0]))
         else:
             batches = ArrayBatches(self._inputs(x), batch_size, False, steps)
-        every = self._with_bar(callbacks, batches, verbose, [])
+        every = self._told(listed(callbacks), batches, verbose, verbose == 1, [])
         every.on_predict_begin()
         found: list[list[Any]] = []
         step: Any = None
@@ -249,17 +238,27 @@ class Loops:
         self._see(x)
         return arrays_for(x, self.input_names, self._fed_inputs(), "x")
 
-    def _with_bar(self, callbacks: Any, batches: Batches, verbose: int, names: Sequence[str]) -> CallbackList:
-        bars = [ProgbarLogger("steps" if batches.by_steps else "samples")] if verbose == 1 else []
-        every = CallbackList([*listed(callbacks), *bars], self)
+    def _told(
+        self,
+        callbacks: list[Any],
+        batches: Batches,
+        verbose: int,
+        has_bar: bool,
+        names: Sequence[str],
+        epochs: int = 1,
+        validates: bool = False,
+    ) -> CallbackList:
+        """Return the callbacks, and a bar of progress if `has_bar`, told about the model and what it runs."""
+        bars = [ProgbarLogger("steps" if batches.by_steps else "samples")] if has_bar else []
+        every = CallbackList([*callbacks, *bars], self)
         every.set_params(
             {
                 "batch_size": batches.batch_size,
-                "epochs": 1,
+                "epochs": epochs,
                 "steps": batches.steps,
                 "samples": batches.samples,
                 "verbose": verbose,
-                "do_validation": False,
+                "do_validation": validates,
                 "metrics": list(names),
             }
         )

@@ -49,7 +49,7 @@ class Node:
 
 
 def history(tensor: Any) -> History | None:
-    """Which call of a layer made `tensor`, or None."""
+    """Return the call of a layer that made `tensor`, or None."""
     return histories(tensor.graph).get(tensor) if isinstance(tensor, Tensor) else None
 
 

@@ -148,13 +148,13 @@ class _Share(_Cells):
 
 
 class Precision(_Share):
-    """Of what is predicted, the share that is right. With `top_k`, the largest of each row are predicted."""
+    """Share of what is right in what is predicted. With `top_k`, the largest of each row are predicted."""
 
     cells = ("true_positives", "false_positives")
 
 
 class Recall(_Share):
-    """Of what is true, the share that is predicted."""
+    """Share of what is predicted in what is true."""
 
     cells = ("true_positives", "false_negatives")
 

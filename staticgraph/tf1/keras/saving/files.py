@@ -349,16 +349,19 @@ def _load(path: str, kind: str | None = None) -> tuple[Any, dict[str, np.ndarray
 
 def _kind(path: str) -> str:
     """The kind that a file says it is of, for choosing how to read it."""
-    try:
-        with open(path, "rb") as file:
-            return _MODEL_KIND if _MODEL_KIND.encode() in file.read(4096) else _WEIGHTS_KIND
-    except OSError:
-        return _WEIGHTS_KIND
+    return _MODEL_KIND if _MODEL_KIND.encode() in _head(path) else _WEIGHTS_KIND
 
 
 def _begins_as_hdf5(path: str) -> bool:
+    return _head(path).startswith(b"\x89HDF\r\n\x1a\n")
+
+
+def _head(path: str) -> bytes:
+    """The first bytes of a plain file, none of anything else."""
+    from staticgraph.runtime.files.plain_file import opener  # only for reading
+
     try:
-        with open(path, "rb") as file:
-            return file.read(8) == b"\x89HDF\r\n\x1a\n"
+        with open(path, "rb", opener=opener) as file:
+            return file.read(4096)
     except OSError:
-        return False
+        return b""

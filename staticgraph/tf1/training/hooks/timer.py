@@ -1,4 +1,4 @@
-"""When a hook acts: every so many steps, or every so many seconds."""
+"""Timer of hooks: every so many steps, or every so many seconds."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ class SessionManager:
 
 
 def _missing(session: Session, report: Any) -> str | None:
-    """Which variables have no value, as `report`, an operation that names them, says; None if all have one.
+    """Return the variables without a value, which `report`, an operation, names; None if all have one.
 
     An operation that fails where a variable has no value will do as well.
     """

@@ -124,8 +124,8 @@ def get_variables_by_suffix(suffix: str, scope: Any = None) -> list[Any]:
 
 
 def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
-    """The variables whose name's last part is `given_name`."""
-    return [v for v in get_variables(scope) if v.op.name.rpartition("/")[2] == given_name]
+    """The variables whose name ends with `given_name`, which is the last part or several of them."""
+    return [v for v in get_variables(scope) if f"/{v.op.name}".endswith(f"/{given_name}")]
 
 
 def get_unique_variable(var_op_name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import staticgraph as sg
@@ -92,7 +93,7 @@ def recall_at_precision(
         labels, predictions, weights, num_thresholds, metrics_collections, updates_collections, name: As for
             `f1_score`.
         precision: A number from 0 to 1.
-        strict_mode: Take the least threshold whose precision is not below; 0 if there is none.
+        strict_mode: Take the threshold with the least precision that is not below; 0 if there is none.
 
     Returns:
         The value, and the operation that takes a batch into it.
@@ -108,7 +109,7 @@ def recall_at_precision(
             at = sg.argmin(sg.abs(excess), 0)
             return sg.div(hits[at], hits[at] + missed[at] + _LEAST, name=name)
         reached = sg.greater_equal(excess, 0.0)
-        at = sg.argmax(sg.cast(reached, sg.int32), 0)
+        at = sg.argmin(sg.where(reached, excess, sg.fill(sg.shape(excess), math.inf)), 0)
         recall = sg.div(hits[at], hits[at] + missed[at] + _LEAST)
         return sg.where(reached[at], recall, sg.zeros_like(recall), name=name)
 

@@ -76,23 +76,17 @@ def bucket(
             text = "bucket: shapes must be known: " + ", ".join(map(str, known))
             raise misuse(ValueError, text, "use set_shape on the tensors, dynamic_pad=True, or shapes=")
         kind = sg.PaddingFIFOQueue if dynamic_pad else sg.FIFOQueue
+        shared_names = [shared_name and f"{shared_name}_{i}" for i in range(num_buckets)]
         queues = [
-            kind(
-                capacities[i],
-                types,
-                known,
-                shared_name=shared_name and f"{shared_name}_{i}",
-                name=f"bucket_queue_{i}",
-            )
-            for i in range(num_buckets)
+            kind(size, types, known, shared_name=shared, name=f"bucket_queue_{i}")
+            for i, (size, shared) in enumerate(zip(capacities, shared_names, strict=True))
         ]
         is_fixed = not (allow_smaller_final_batch or isinstance(batch_size, list | tuple))
         rows = sg.get_static_value(sizes[0]) if is_fixed else None
-        rows = rows if rows is None else int(rows)
         top = sg.PaddingFIFOQueue(
             capacity,
             [sg.int32, *types],
-            [[], *([rows, *(shape or ())] for shape in known)],
+            [[], *([rows if rows is None else int(rows), *(shape or ())] for shape in known)],
             shared_name=shared_name,
             name="top_queue",
         )

@@ -171,17 +171,25 @@ def train(
             save_model_secs=save_interval_secs,
             **{name: value for name, value in given.items() if value is not _DEFAULT},
         )
-        loss = None
         with supervisor.managed_session(master, config=session_config) as session:
             used = session if session_wrapper is None else session_wrapper(session)
-            while not supervisor.should_stop():
-                loss, stop = train_step_fn(used, train_op, step, train_step_kwargs)
-                if stop:
-                    break
+            loss = _last_loss(supervisor, lambda: train_step_fn(used, train_op, step, train_step_kwargs))
             if logdir:
-                supervisor.stop(close_summary_writer=False)  # a thread that saves an older step comes first
-                supervisor.saver.save(session, supervisor.save_path, global_step=supervisor.global_step)
+                _save_last(supervisor, session)
     return loss
+
+
+def _last_loss(supervisor: Any, step: Callable[[], tuple[Any, Any]]) -> Any:
+    """Make steps until one says so, or the supervisor does, and return the loss of the last one."""
+    loss, stop = None, False
+    while not (stop or supervisor.should_stop()):
+        loss, stop = step()
+    return loss
+
+
+def _save_last(supervisor: Any, session: Any) -> None:
+    supervisor.stop(close_summary_writer=False)  # a thread that saves an older step comes first
+    supervisor.saver.save(session, supervisor.save_path, global_step=supervisor.global_step)
 
 
 def _controls(step: Any, number_of_steps: int | None, log_every_n_steps: int) -> dict[str, Any]:

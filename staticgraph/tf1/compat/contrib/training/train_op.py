@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import staticgraph as sg
@@ -39,7 +40,8 @@ def create_train_op(
         total_loss: A tensor of one number.
         optimizer: An optimizer of `sg.train`.
         global_step: The variable that counts steps; the graph's own by default, None for none.
-        update_ops: Operations that run before the loss; those of UPDATE_OPS by default.
+        update_ops: Operations that run before the loss; those of UPDATE_OPS by default. An empty list leaves
+            moving averages alone.
         variables_to_train: All trainable variables by default.
         transform_grads_fn: A function of pairs (gradient, variable) that returns such pairs.
         summarize_gradients: If True, histograms and norms of gradients are summarized.
@@ -70,7 +72,8 @@ def create_train_op(
     if summarize_gradients:
         with sg.name_scope("summarize_grads"):
             add_gradients_summaries(pairs)
-    updates = optimizer.apply_gradients(pairs, global_step=global_step)
+    with nullcontext() if update_ops is None else _without_update_ops():
+        updates = optimizer.apply_gradients(pairs, global_step=global_step)
     with sg.name_scope("train_op"):
         if check_numerics:
             total_loss = sg.check_numerics(total_loss, "LossTensor is inf or nan")
@@ -80,6 +83,18 @@ def create_train_op(
     if all(each is not trained for each in waiting):
         waiting.append(trained)
     return trained
+
+
+@contextmanager
+def _without_update_ops() -> Iterator[None]:
+    """Let an optimizer find no updates to run with its own: the caller has said which ones run."""
+    waiting = sg.get_collection_ref(sg.GraphKeys.UPDATE_OPS)
+    taken = waiting[:]
+    waiting.clear()
+    try:
+        yield
+    finally:
+        waiting[:] = taken
 
 
 def multiply_gradients(grads_and_vars: Pairs, gradient_multipliers: Mapping[Any, Any]) -> Pairs:
