@@ -39,7 +39,8 @@ def matmul(
 ) -> Tensor:
     """The product of two matrices, or of two batches of them whose leading axes broadcast.
 
-    Either can be transposed or replaced by its adjoint first. `a_is_sparse` and `b_is_sparse` change nothing.
+    Either can be transposed or replaced by its adjoint first; None counts as False. `a_is_sparse` and
+    `b_is_sparse` change nothing.
 
     >>> import staticgraph as sg
     >>> x, w = sg.placeholder(sg.float32, [None, 784]), sg.placeholder(sg.float32, [784, 10])
@@ -49,6 +50,7 @@ def matmul(
     for which, transposed, adjoint_ in (("a", transpose_a, adjoint_a), ("b", transpose_b, adjoint_b)):
         if transposed and adjoint_:
             raise misuse(ValueError, f"matmul: only one of transpose_{which} and adjoint_{which} can be True")
+    turned = transpose_a or adjoint_a or False, transpose_b or adjoint_b or False
     with name_scope(name, "MatMul", [a, b]) as scope:
         dtypes = [x.dtype for x in (a, b) if isinstance(x, Tensor)]
         if set(dtypes) == {bfloat16, float32}:
@@ -57,9 +59,9 @@ def matmul(
         b = convert_to_tensor(b, dtype=a.dtype, name="b")
         if all(x.shape.ndims is None or x.shape.ndims > 2 for x in (a, b)) or max(_ranks(a, b)) > 2:
             a, b = (conjugate(x) if t else x for x, t in ((a, transpose_a), (b, transpose_b)))
-            return ops.batch_matmul(a, b, transpose_a or adjoint_a, transpose_b or adjoint_b, name=scope)
+            return ops.batch_matmul(a, b, *turned, name=scope)
         a, b = (conjugate(x) if t else x for x, t in ((a, adjoint_a), (b, adjoint_b)))
-        return ops.matmul(a, b, transpose_a or adjoint_a, transpose_b or adjoint_b, name=scope)
+        return ops.matmul(a, b, *turned, name=scope)
 
 
 def _ranks(*tensors: Tensor) -> list[int]:

@@ -341,6 +341,17 @@ def test_what_copies_of_cells_and_of_keras_take_from_inside():
 
     with standing_in():
         from tensorflow.contrib.compiler import jit
+        from tensorflow.python.framework import op_def_registry
+    assert not hasattr(op_def_registry, "get_registered_ops")
     with jit.experimental_jit_scope(lambda op: True, separate_compiled_gradients=True):
         made = tf.zeros([2, 3])
     assert made.shape._dims == [2, 3] and tf.TensorShape(None)._dims is None
+
+
+def test_a_product_takes_none_as_keras_gives_it(sess):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for given in (x, x[None]):
+        y = np.swapaxes(given, -1, -2)
+        made = tf.matmul(given, y, adjoint_a=None, adjoint_b=None), tf.matmul(given, given, None, True)
+        for each in sess.run(made):
+            np.testing.assert_array_equal(each, given @ y)
