@@ -226,8 +226,14 @@ def _leads(start: np.ndarray, limit: np.ndarray, delta: np.ndarray, of: str) -> 
     return np.bool_(finite and delta != 0 and (limit >= start if delta > 0 else limit <= start))
 
 
+def _numbers(start: TensorType, *others: TensorType, of: str) -> TensorType:
+    for given in (start, *others):
+        require(given.rank in (None, 0), f"a range has numbers, not an array of {shape_text(given.shape)}")
+    return _type(start, of=of, operand="delta")
+
+
 @composite(
-    type=lambda start, limit, delta, of: _type(start, limit, delta, of=of, operand="delta"), dtypes=REAL,
+    type=_numbers, dtypes=REAL,
     numpy=_leads, differentiable=False, violation=_not_leading,
     samples=[
         Sample(*(fixed(np.array(n)) for n in numbers), of="range")

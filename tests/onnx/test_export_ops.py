@@ -57,9 +57,9 @@ NEEDS_SIZES = {
     "avg_pool", "avg_pool3d", "bincount", "conv2d", "conv2d_backprop_input", "conv3d",
     "conv3d_backprop_input", "crop_and_resize", "cumprod", "cumulative_logsumexp",
     "depthwise_conv2d_native", "depthwise_conv2d_native_backprop_input", "diag", "diag_part", "dilation2d",
-    "extract_image_patches", "extract_volume_patches", "fused_batch_norm", "gather_nd", "interior_pad",
-    "interleave", "is_permutation", "matrix_diag", "matrix_diag_part", "matrix_set_diag", "max_pool",
-    "max_pool3d", "max_pool_with_argmax", "mirror_pad",
+    "extract_image_patches", "extract_volume_patches", "fused_batch_norm", "gather_nd", "inferred_size",
+    "interior_pad", "interleave", "is_permutation", "matrix_diag", "matrix_diag_part", "matrix_set_diag",
+    "max_pool", "max_pool3d", "max_pool_with_argmax", "mirror_pad",
     "mirror_pad_grad", "nth_element", "reshape", "resize_area", "resize_bicubic",
     "roll", "row_major_order", "rows_ascend", "sparse_softmax_cross_entropy", "squeeze", "tensor_array_grow",
     "tensor_array_scatter", "tensor_array_write",  # into rows of another open length

@@ -118,6 +118,11 @@ def good() -> dict[str, np.ndarray]:
     return found
 
 
+def _told(op: OpDef) -> str:
+    """Return the name in errors of `op`: the compiler makes some ops of another one, which its user knows."""
+    return {"range_count": "range"}.get(op.name, op.name)
+
+
 def check_all(run: Run, state: Callable[[], list[np.ndarray]]) -> None:
     """Each bad number is told by its op, and changes nothing; good ones go on as ever."""
     feeds = good()
@@ -126,7 +131,7 @@ def check_all(run: Run, state: Callable[[], list[np.ndarray]]) -> None:
         before = [value.copy() for value in state()]
         with pytest.raises(InvalidArgumentError) as caught:
             run(feeds | bad(op).bad)
-        assert re.match(rf"{op.name}:\s", str(caught.value)), str(caught.value)
+        assert re.match(rf"{_told(op)}:\s", str(caught.value)), str(caught.value)
         assert "harness.py" in str(caught.value)  # the line that makes the operation
         for old, new in zip(before, state(), strict=True):
             np.testing.assert_array_equal(old, new)
@@ -169,7 +174,7 @@ def test_the_meaning_raises(op):
     arrays = [*case.use.arrays]
     op.reference(*arrays, **attrs)
     arrays[case.position] = case.array
-    with pytest.raises(InvalidArgumentError, match=rf"^{op.name}:\s"):
+    with pytest.raises(InvalidArgumentError, match=rf"^{_told(op)}:\s"):
         op.reference(*arrays, **attrs)
 
 

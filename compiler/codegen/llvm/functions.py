@@ -115,7 +115,7 @@ def float_remainder(site: Site, a: str, b: str) -> str:
 
 
 def _remainder(name: str, t: str, dtype: DType) -> str:
-    i, mantissa, bias = _FORMATS[dtype]
+    i, mantissa, bias = _FORMATS[float64 if dtype is float64 else float32]  # as those of 16 bits are computed
     step = 63 - mantissa  # bits of the quotient at a time
     infinite = (2 * bias + 1) << mantissa
     return f"""define internal {t} @{name}({t} %a, {t} %b) nounwind {{

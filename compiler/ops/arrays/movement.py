@@ -136,8 +136,13 @@ def _inferred(tensor: np.ndarray, shape: np.ndarray) -> np.ndarray:
     return np.array(made[wanted.index(-1)] if -1 in wanted else -1, np.int64)
 
 
+def _inferred_type(tensor: TensorType, shape: TensorType) -> TensorType:
+    require(shape.rank in (None, 1), f"a shape is a vector, not an array of {shape_text(shape.shape)}")
+    return TensorType(int64, ())
+
+
 @composite(
-    type=lambda tensor, shape: TensorType(int64, ()), numpy=_inferred, vars={"shape": "I"},
+    type=_inferred_type, numpy=_inferred, vars={"shape": "I"},
     dtypes={"T": ANY, "I": INDEX}, differentiable=False,
     samples=[Sample(real(2, 6), fixed(np.array([3, -1]))), Sample(real(5), fixed(np.array([-1, 2]))),
              Sample(real(0, 6), fixed(np.array([0, -1, 3])))],
