@@ -115,7 +115,7 @@ class PlannedRun(SegmentedRun):
                 return needs
 
     def _performed(
-        self, programs: ProgramCache, program: Any, given: Sequence[Any]
+        self, programs: ProgramCache, program: Any, given: Sequence[Any], turn: HostRunState
     ) -> tuple[Step, Sequence[Any], PendingWrites]:
         return program.step, program.fetched, PendingWrites()
 

@@ -268,17 +268,18 @@ class SegmentedRun:
         if stage.is_empty:
             return {}
         programs, given, program = self._prepared(stage, turn)
-        turn.rewind(program.prepared.step)
-        step, fetched, changes = self._performed(programs, program, given)
+        step, fetched, changes = self._performed(programs, program, given, turn)
         turn.take(step, stage.tensors, fetched, changes)
         turn.events.append(StageRun(programs, program, stage.tensors))
         return dict(zip(stage.tensors, fetched, strict=False))
 
     def _performed(
-        self, programs: ProgramCache, program: Executable, given: Sequence[Any]
+        self, programs: ProgramCache, program: Executable, given: Sequence[Any], turn: HostRunState
     ) -> tuple[Step, Sequence[Any], PendingWrites]:
         """Run the program of a stage: its step, what it fetches, and what is to change."""
-        return program.prepared.step, *programs.call(program, given)
+        step = program.prepared.step
+        turn.rewind(step)
+        return step, *programs.call(program, given)
 
     def _found(self, programs: ProgramCache, given: Sequence[Any], runs: bool) -> Executable | NeedsSegments:
         """Return the program of a stage for these values of its feeds, or what must come before it."""
