@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast, shape_text
 from staticgraph.compiler.graph.sizes import Size, bounds, is_open, proven, same
-from staticgraph.compiler.ops.arrays.creation import positions
+from staticgraph.compiler.ops.arrays.creation import check_numbers, positions
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Draw, Sample, fixed, indices, real
 
@@ -227,8 +227,7 @@ def _leads(start: np.ndarray, limit: np.ndarray, delta: np.ndarray, of: str) -> 
 
 
 def _numbers(start: TensorType, *others: TensorType, of: str) -> TensorType:
-    for given in (start, *others):
-        require(given.rank in (None, 0), f"a range has numbers, not an array of {shape_text(given.shape)}")
+    check_numbers(start, *others)
     return _type(start, of=of, operand="delta")
 
 
@@ -242,11 +241,10 @@ def _numbers(start: TensorType, *others: TensorType, of: str) -> TensorType:
 )
 def steps_lead(start: Any, limit: Any, delta: Any, *, of: str) -> Any:
     """True if steps of `delta` lead from `start` to `limit`, for the op `of`, which requires it."""
-    apart = limit - start
     leads = ((delta > 0) & (limit >= start)) | ((delta < 0) & (limit <= start))
     if not start.dtype.is_floating:
         return leads
-    return leads & ops.is_finite(apart) & ops.is_finite(delta)
+    return leads & ops.is_finite(start) & ops.is_finite(limit) & ops.is_finite(delta)
 
 
 def _ascending(x: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf
-from staticgraph.compiler.graph.errors import InvalidArgumentError
+from staticgraph.compiler.graph.errors import InvalidArgumentError, ResourceExhaustedError
 from tests.ranges.cases import CASES
 
 # Where TensorFlow gives the place of another number, and NumPy an error as we do.
@@ -63,3 +63,32 @@ def test_numbers_are_counted_up_to_a_length_whatever_they_are():
             with pytest.raises(InvalidArgumentError, match=r"arr\[1\] = -5 is negative"):
                 session.run(counts, {x: [1, -5]})
     assert sg.bincount([most], minlength=3).shape.as_list() == [most + 1]
+
+
+def _fed_range(dtype: Any, session: Any) -> Any:
+    numbers = [sg.placeholder(dtype, []) for _ in range(3)]
+    made = sg.range(*numbers)
+    return lambda *values: session.run(made, dict(zip(numbers, values, strict=True)))
+
+
+@pytest.mark.parametrize("dtype", [sg.int32, sg.int64], ids=str)
+def test_ranges_between_the_ends_of_a_dtype(dtype, sess):
+    """The distance of the ends is no number of the dtype."""
+    least, most = dtype.min, dtype.max
+    run = _fed_range(dtype, sess)
+    for numbers in (
+        (least, most, most), (most, least, least), (0, most, most), (least, 0, most), (most - 1, most, 5),
+        (5, 0, least), (least, least + 3, 1), (most, most - 7, -2),
+    ):  # fmt: skip
+        assert run(*numbers).tolist() == list(range(*numbers)), numbers
+
+
+@pytest.mark.parametrize(
+    "dtype, numbers",
+    [(sg.int64, (-(2**63), 2**63 - 1, 1)), (sg.float32, (-3e38, 3e38, 3e38)), (sg.float64, (0, 1e30, 1e-30))],
+    ids=str,
+)
+def test_a_range_that_no_memory_holds(dtype, numbers, sess):
+    """It is never cut short, whatever memory there is."""
+    with pytest.raises(ResourceExhaustedError, match="memory"):
+        _fed_range(dtype, sess)(*numbers)

@@ -19,18 +19,19 @@ from staticgraph.compiler.graph.dtypes import (
     float64,
     int32,
     int64,
+    uint64,
 )
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
-from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, bounds, positive, proven
+from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, positive, proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, number
 from staticgraph.compiler.ops.arrays.movement import raveled
 from staticgraph.compiler.ops.kinds import View, composite, movement, same_type, source, structural
 from staticgraph.compiler.ops.samples import Draw, Sample, fixed, real
 
-_MOST_STEPS = MOST + 1  # of a range; one more than can be: a run tells that it needs too much memory
+_MOST_STEPS = 1 << 56  # of a range, a number for all that is more: a run tells that there is no memory for it
 
 
 def _fill_type(value: TensorType, dims: Any) -> TensorType:
@@ -140,12 +141,18 @@ def _interval_of_range(y: Any, *_: Any) -> tuple[float, float]:
 
 
 def _steps(start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> np.ndarray:
-    return np.array(range_length(start.item(), limit.item(), delta.item(), as_dtype(start.dtype)), np.int64)
+    length = range_length(start.item(), limit.item(), delta.item(), as_dtype(start.dtype))
+    return np.array(min(length, _MOST_STEPS), np.int64)
 
 
-def _number_types(start: TensorType, *others: TensorType) -> TensorType:
-    for given in (start, *others):
+def check_numbers(*types: TensorType) -> None:
+    """Refuse arrays where a range has numbers, for a type rule."""
+    for given in types:
         require(given.shape in (None, ()), f"a range has numbers, not an array of {shape_text(given.shape)}")
+
+
+def _count_type(*numbers: TensorType) -> TensorType:
+    check_numbers(*numbers)
     return TensorType(int64, ())
 
 
@@ -154,20 +161,27 @@ def _number(value: int) -> Draw:
 
 
 @composite(
-    type=_number_types, numpy=_steps, dtypes=REAL, differentiable=False,
+    type=_count_type, numpy=_steps, dtypes=REAL, differentiable=False,
     requires=lambda start, limit, delta: [ops.steps_lead(start, limit, delta, of="range")],
     samples=[Sample(_number(0), _number(5), _number(2)), Sample(_number(3), _number(3), _number(1)),
              Sample(_number(1), _number(20), _number(7))],
 )
 def range_count(start: Any, limit: Any, delta: Any) -> Any:
-    """The number of steps of `delta` from `start` up to `limit` exclusively, if a run tells it."""
+    """The number of steps of `delta` from `start` up to `limit` exclusively, if a run tells it.
+
+    Whole numbers are without a sign: those between the ends of int64 are more than an int64 holds.
+    """
     if start.dtype.is_floating:
         steps = ops.cast(ops.ceil(ops.abs((limit - start) / delta)), dtype=float64)
         most = np.float64(_MOST_STEPS)
         return ops.cast(ops.select(steps < most, steps, most), dtype=int64)
-    first, last, step = (ops.cast(n, dtype=int64) for n in (start, limit, delta))
-    size = ops.maximum(ops.abs(step), np.int64(1))
-    return ops.floor_div(ops.abs(last - first) + size - np.int64(1), size)
+    rising = ops.greater(delta, ops.zeros_like(delta))
+    first, last, step = (ops.cast(n, dtype=uint64) for n in (start, limit, delta))
+    apart = ops.select(rising, last - first, first - last)
+    size = ops.maximum(ops.select(rising, step, ops.zeros_like(step) - step), np.uint64(1))
+    whole = ops.floor_div(apart, size)
+    steps = whole + ops.cast(ops.not_equal(apart, whole * size), dtype=uint64)
+    return ops.cast(ops.minimum(steps, np.uint64(_MOST_STEPS)), dtype=int64)
 
 
 @source(
