@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -153,7 +153,7 @@ class _Rewriting:
     """Makes the nodes of a function anew, one after the other."""
 
     def __init__(self, function: Function) -> None:
-        self._made = _Made(RowLoops())
+        self._made = partial(_by_fewer, RowLoops())
         self._branches: dict[Hashable, tuple[Function, ...]] = {}  # equal layers have the same ones
         found = ((node, _replaceable(node)) for node in function.nodes)
         heads = (n for n, c in found if c and n.op.name in FORWARD and not _at_once(c))
@@ -203,20 +203,15 @@ def _directly(head: Node, c: _Convolution, after: Arithmetic, x: Value, w: Value
     return applied(after.steps, made, (*after.rows, *after.whole))
 
 
-class _Made:
-    """`made(head, c, after, x, w)`: a convolution by fewer products, and the arithmetic after it."""
-
-    def __init__(self, loops: RowLoops) -> None:
-        self._loops = loops
-
-    def __call__(self, head: Node, c: _Convolution, after: Arithmetic, x: Value, w: Value) -> Value:
-        if head.op.name == "conv_filter":
-            return _filter(self._loops, c, x, w)
-        filter = _transformed_filter(w, FORWARD[head.op.name])
-        if not _at_once(c):
-            return _forward(self._loops, c, x, filter, after)
-        made = _forward_of_group(c, x, filter)
-        return applied(after.steps, made, (*after.rows, *after.whole))
+def _by_fewer(loops: RowLoops, head: Node, c: _Convolution, after: Arithmetic, x: Value, w: Value) -> Value:
+    """The convolution by fewer products, and the arithmetic after it."""
+    if head.op.name == "conv_filter":
+        return _filter(loops, c, x, w)
+    filter = _transformed_filter(w, FORWARD[head.op.name])
+    if not _at_once(c):
+        return _forward(loops, c, x, filter, after)
+    made = _forward_of_group(c, x, filter)
+    return applied(after.steps, made, (*after.rows, *after.whole))
 
 
 def _at_once(c: _Convolution) -> bool:

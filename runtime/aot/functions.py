@@ -5,7 +5,7 @@ from __future__ import annotations
 from staticgraph.compiler.capture.all_sizes import OpenMade
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.llvm.staged_interface import Cut
+from staticgraph.compiler.codegen.llvm.staged_interface import RowCut
 from staticgraph.compiler.compile import Compiled
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.support.dataclass import dataclass
@@ -49,7 +49,7 @@ class CompiledFunction:
 
 
 @dataclass(frozen=True, slots=True)
-class StageRun:
+class StageStep:
     """Run of a stage: the stage, and the numbers of the values that it takes."""
 
     stage: CompiledFunction
@@ -71,12 +71,12 @@ class StagedFunction:
     name: str
     inputs: tuple[str, ...]
     types: tuple[TensorType, ...]
-    steps: tuple[StageRun | Cut, ...]
+    steps: tuple[StageStep | RowCut, ...]
     outputs: dict[str, tuple[int, TensorType]]
 
     @property
     def stages(self) -> tuple[CompiledFunction, ...]:
-        return tuple(step.stage for step in self.steps if isinstance(step, StageRun))
+        return tuple(step.stage for step in self.steps if isinstance(step, StageStep))
 
     @property
     def is_open(self) -> bool:

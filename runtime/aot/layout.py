@@ -20,7 +20,12 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     StateCopy,
 )
 from staticgraph.compiler.codegen.llvm.open_interface import OpenCProgram, OpenEntryPoint, SizeInArray
-from staticgraph.compiler.codegen.llvm.staged_interface import Cut, StageCall, StagedEntryPoint, StagedOutput
+from staticgraph.compiler.codegen.llvm.staged_interface import (
+    RowCut,
+    StageCall,
+    StagedEntryPoint,
+    StagedOutput,
+)
 from staticgraph.compiler.compile import Compiled
 from staticgraph.compiler.graph.open_sizes import linear, replaced
 from staticgraph.compiler.graph.shapes import TensorType
@@ -29,7 +34,7 @@ from staticgraph.compiler.graph.sizes import symbol as symbol_of
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower.program import ARENA
-from staticgraph.runtime.aot.functions import AnyFunction, CompiledFunction, StagedFunction, StageRun
+from staticgraph.runtime.aot.functions import AnyFunction, CompiledFunction, StagedFunction, StageStep
 from staticgraph.runtime.aot.interface import Array, CFunction, CNames, Interface
 from staticgraph.runtime.aot.values import WORD, values_of
 from staticgraph.runtime.state.variables import VariableStore
@@ -134,7 +139,7 @@ def _staged(
     inputs = [Array(n, _with_names(t, n)) for n, t in zip(labels, function.types, strict=True)]
     outputs = [Array(n := names.new(label), _with_names(t, n)) for label, (_, t) in function.outputs.items()]
     steps = [
-        step if isinstance(step, Cut) else _stage_call(f"{symbol}__stage{n}", step, places)
+        step if isinstance(step, RowCut) else _stage_call(f"{symbol}__stage{n}", step, places)
         for n, step in enumerate(function.steps)
     ]
     told = zip(function.outputs.values(), outputs, strict=True)
@@ -150,7 +155,7 @@ def _staged(
     return CFunction(function.name, tuple(inputs), tuple(outputs), sizes, entry, axes)
 
 
-def _stage_call(symbol: str, step: StageRun, places: Mapping[Operation, Place]) -> StageCall:
+def _stage_call(symbol: str, step: StageStep, places: Mapping[Operation, Place]) -> StageCall:
     stage = step.stage
     made, _ = _function(symbol, f"{symbol}_sizes", CNames(), stage, places)
     assert isinstance(made.entry, OpenEntryPoint)

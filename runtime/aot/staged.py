@@ -11,18 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.codegen.llvm.staged_interface import Cut, Part
+from staticgraph.compiler.codegen.llvm.staged_interface import RowCut, RowRange
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.interpret import attributes_of
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.size_contexts import Undecided, answering
 from staticgraph.compiler.graph.sizes import AnySize, Size, symbol
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.runtime.aot.functions import CompiledFunction, StagedFunction, StageRun
+from staticgraph.runtime.aot.functions import CompiledFunction, StagedFunction, StageStep
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files.code.staged_aot import loops_as_they_are, planned_run, types_of
-from staticgraph.runtime.host_ops.host_run_state import Call, Event
-from staticgraph.runtime.host_ops.host_run_state import StageRun as PlannedStage
+from staticgraph.runtime.host_ops.host_run_state import Call, Event, StageRun
 
 
 class NeedsPython(Exception):
@@ -81,7 +80,7 @@ class _Plan:
     """Steps of a function, in which values have numbers."""
 
     def __init__(self, name: str, feeds: Mapping[Tensor, TensorType]) -> None:
-        self.steps: list[StageRun | Cut] = []
+        self.steps: list[StageStep | RowCut] = []
         self._name = name
         self._numbers: dict[Any, int] = {feed: n for n, feed in enumerate(feeds)}
         self._types = [*feeds.values()]
@@ -94,14 +93,14 @@ class _Plan:
 
     def add(self, event: Event) -> None:
         """Add what a run does."""
-        if isinstance(event, PlannedStage):
+        if isinstance(event, StageRun):
             self._run(event)
         elif self._changes:
             raise NeedsPython([event.operation], "comes after a change of variables")
         else:
             self._cut(event)
 
-    def _run(self, event: PlannedStage) -> None:
+    def _run(self, event: StageRun) -> None:
         made: Any = event.program
         step, is_last = made.step, event.programs.calls.final
         stage = CompiledFunction(
@@ -113,7 +112,7 @@ class _Plan:
             is_stage=True,
             commits=is_last,
         )
-        self.steps.append(StageRun(stage, tuple(self._numbers[t] for t in event.programs.feeds)))
+        self.steps.append(StageStep(stage, tuple(self._numbers[t] for t in event.programs.feeds)))
         self._changes = is_last and bool(step.writes or step.draws or step.counters)
         self._keep([*event.tensors, *step.captured], made.fetched)
 
@@ -132,12 +131,12 @@ class _Plan:
         with answering(holds):
             made = op.definition.cut(*padded, **attributes_of(op))
         made = made if isinstance(made, tuple) else (made,)
-        parts = [each if isinstance(each, Part) else each.whole for each in made]
+        parts = [each if isinstance(each, RowRange) else each.whole for each in made]
         numbers = {name: place for each in padded for name, place in each.numbers.items()}
-        self.steps.append(Cut(numbers, tuple(conditions), tuple(parts)))
+        self.steps.append(RowCut(numbers, tuple(conditions), tuple(parts)))
         self._keep(op.outputs, [self._type_of(part) for part in parts])
 
-    def _type_of(self, part: Part) -> TensorType:
+    def _type_of(self, part: RowRange) -> TensorType:
         whole = self._types[part.value]
         return whole if part.count is None else TensorType(whole.dtype, (None, *(whole.shape or ())[1:]))
 
@@ -155,8 +154,8 @@ class _Padded:
         self.numbers: dict[str, tuple[int, int]] = {}
 
     @property
-    def whole(self) -> Part:
-        return Part(self._value, 0, None)
+    def whole(self) -> RowRange:
+        return RowRange(self._value, 0, None)
 
     def tolist(self) -> list[AnySize]:
         """Return all numbers."""
@@ -165,7 +164,7 @@ class _Padded:
     def __getitem__(self, key: int | slice) -> Any:
         if isinstance(key, slice):
             start: AnySize = 0 if key.start is None else key.start  # what is true of a size would be asked
-            return Part(self._value, start, key.stop - start)
+            return RowRange(self._value, start, key.stop - start)
         name = f"c{self._value}_{key}"
         self.numbers[name] = self._value, key
         return symbol(name)

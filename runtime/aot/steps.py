@@ -119,28 +119,45 @@ def _compiled(
     hosts = (*around.leading, *around.trailing)
     if in_python := [op for op in hosts if not is_padded(op)]:  # before anything is compiled
         raise _refuse(name, in_python, "is done in Python")
-    try:
-        if hosts:
-            raise _refuse(name, hosts, "is done in Python")
-        make = partial(_program, name, fetches, feeds, variables, target)
-        match for_all_sizes(start, feeds, make, _MOST_PROGRAMS):
-            case AllSizes(sized, programs):
-                outputs = {label: fetches.tensors.index(t) for label, t in function.outputs.items()}
-                return CompiledFunction(name, labels, outputs, sized, tuple(_of_one_interface(programs)))
-            case NeedsFeeds(tensors):
-                raise _decided_late(name, tensors)
-            case refused:
-                raise _asked(name, labels, refused.start, refused.cause)
-    except UnimplementedError as refusal:  # of one step: several stages may do
-        from staticgraph.runtime.aot.staged import NeedsPython, staged_function  # few functions need it
-
+    wanted = name, labels, feeds, start, function.outputs, fetches, variables, target
+    if hosts:
+        refusal = _refuse(name, hosts, "is done in Python")
+    else:
         try:
-            staged = staged_function(name, labels, feeds, start, function.outputs, fetches, variables, target)
-        except NeedsPython as needs:
-            raise _refuse(name, needs.operations, needs.why) from None
-        if staged is None:
-            raise refusal
-        return staged
+            return _in_one_step(*wanted)
+        except UnimplementedError as error:  # several stages may do
+            refusal = error
+    from staticgraph.runtime.aot.staged import NeedsPython, staged_function  # few functions need it
+
+    try:
+        staged = staged_function(*wanted)
+    except NeedsPython as needs:
+        raise _refuse(name, needs.operations, needs.why) from None
+    if staged is None:
+        raise refusal
+    return staged
+
+
+def _in_one_step(
+    name: str,
+    labels: tuple[str, ...],
+    feeds: tuple[Tensor, ...],
+    shapes: OpenShapes,
+    outputs: Mapping[str, Tensor],
+    fetches: Fetches,
+    variables: Mapping[Operation, TensorType | None],
+    target: CpuTarget,
+) -> CompiledFunction:
+    """Return a function in one step. The arguments are those of `staged_function`."""
+    make = partial(_program, name, fetches, feeds, variables, target)
+    match for_all_sizes(shapes, feeds, make, _MOST_PROGRAMS):
+        case AllSizes(sized, programs):
+            numbers = {label: fetches.tensors.index(t) for label, t in outputs.items()}
+            return CompiledFunction(name, labels, numbers, sized, tuple(_of_one_interface(programs)))
+        case NeedsFeeds(tensors):
+            raise _decided_late(name, tensors)
+        case refused:
+            raise _asked(name, labels, refused.start, refused.cause)
 
 
 def _program(

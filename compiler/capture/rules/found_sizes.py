@@ -68,11 +68,9 @@ def _divides(tensor: Sequence[AnySize], shape: Sequence[AnySize]) -> bool:
     if not any(map(_is_left, shape)):
         return True
     others = math.prod(n for n in shape if not _is_left(n))
-    return (
-        quotient(math.prod(tensor), others // content(others)) is not None
-        if isinstance(others, Size)
-        else True
-    )
+    if not isinstance(others, Size):
+        return True
+    return quotient(math.prod(tensor), others // content(others)) is not None
 
 
 def _is_left(size: AnySize) -> bool:

@@ -62,8 +62,8 @@ class StageCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Rows of a value. `start` and `count` are sizes of the symbols of a `Cut`; None for all rows."""
+class RowRange:
+    """Rows of a value. `start` and `count` are sizes of the symbols of a `RowCut`; None for all rows."""
 
     value: int
     start: AnySize
@@ -71,7 +71,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class RowCut:
     """Parts of values, as many rows of them as numbers say that a stage has counted.
 
     Attributes:
@@ -82,7 +82,7 @@ class Cut:
 
     numbers: dict[str, tuple[int, int]]
     conditions: tuple[tuple[Size, str], ...]
-    parts: tuple[Part, ...]
+    parts: tuple[RowRange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class StagedEntryPoint:
 
     name: str
     inputs: tuple[tuple[Shape, DType], ...]
-    steps: tuple[StageCall | Cut, ...]
+    steps: tuple[StageCall | RowCut, ...]
     outputs: tuple[StagedOutput, ...]
 
     @property
@@ -116,7 +116,7 @@ class StagedEntryPoint:
     @property
     def checked(self) -> bool:
         """True if the function may refuse what it is given as out of range."""
-        cuts = any(isinstance(step, Cut) and step.conditions for step in self.steps)
+        cuts = any(isinstance(step, RowCut) and step.conditions for step in self.steps)
         return cuts or any(stage.entry.checked for stage in self.stages)
 
 
@@ -210,7 +210,7 @@ class _Writer:
         pointers = [f"ptr {value.pointer}" for value in (*fed, *made)]
         self._run(entry.name, ["ptr %self", *sizes, *pointers, f"ptr {space}", f"i64 {rest}"])
 
-    def _cut(self, cut: Cut) -> None:
+    def _cut(self, cut: RowCut) -> None:
         """Read what was counted, and take so many rows."""
         writer, symbols = self._writer, dict[str, str]()
         for name, (number, place) in cut.numbers.items():

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -35,7 +34,7 @@ from staticgraph.compiler.ops.ordering.whole_rows import Row, in_parts
 from staticgraph.compiler.ops.samples import Sample, distinct
 from staticgraph.compiler.ops.statements.loops import counters, first_of, nested
 from staticgraph.compiler.ops.statements.strips import Body, Fresh
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 _FEW_ROWS = 8  # that are worth the vector lanes of a network
 _LONGEST = 8192  # bytes of keys of one row in a network: those of all lanes stay in the second cache

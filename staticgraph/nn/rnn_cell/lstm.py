@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from staticgraph.arrays.array_ops import concat, split
@@ -52,7 +53,50 @@ class OfMemory(OfUnits):
         return self._num_proj or self._num_units
 
 
-class LSTMCell(OfMemory, LayerRNNCell):
+class OfGates(OfMemory):
+    """The step of a long short-term memory, from what goes into its gates. See `LSTMCell`."""
+
+    _forget_bias: Any
+    _activation: Any
+    _cell_clip: float | None
+    _proj_clip: float | None
+
+    def _advanced(
+        self, gates: Sequence[Tensor], c: Tensor, peepholes: Mapping[str, Any]
+    ) -> tuple[Tensor, Tensor]:
+        """Return the output and the memory after a step.
+
+        Args:
+            gates: What goes into the input gate, the candidate, the forget gate and the output gate.
+            c: The memory before.
+            peepholes: The weights by which the gates "f", "i" and "o" see the memory; empty if they do not.
+        """
+        i, j, f, o = gates
+        f = f + self._forget_bias
+        if peepholes:
+            f, i = f + peepholes["f"] * c, i + peepholes["i"] * c
+        c = self._memory(sigmoid(f) * c + sigmoid(i) * self._activation(j))
+        if self._cell_clip is not None:
+            c = clip_by_value(c, -self._cell_clip, self._cell_clip)
+        if peepholes:
+            o = o + peepholes["o"] * c
+        h = sigmoid(o) * self._activation(c)
+        if self._num_proj is not None:
+            h = self._projection(h)
+            if self._proj_clip is not None:
+                h = clip_by_value(h, -self._proj_clip, self._proj_clip)
+        return h, c
+
+    def _memory(self, c: Tensor) -> Tensor:
+        """Return the new memory before it is clipped."""
+        return c
+
+    def _projection(self, h: Tensor) -> Tensor:
+        """Return the output times the matrix that projects it."""
+        raise NotImplementedError
+
+
+class LSTMCell(OfGates, LayerRNNCell):
     """A long short-term memory with input, forget and output gate.
 
     `use_peepholes` lets the gates see the memory, `num_proj` is the size to which a matrix projects the
@@ -89,6 +133,7 @@ class LSTMCell(OfMemory, LayerRNNCell):
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._num_units = num_units
         self._use_peepholes = use_peepholes
+        self._diagonals: dict[str, Any] = {}
         self._cell_clip = cell_clip
         self._initializer = initializer
         self._num_proj = num_proj
@@ -140,22 +185,11 @@ class LSTMCell(OfMemory, LayerRNNCell):
 
     def _after(self, gates: Tensor, state: Any) -> tuple[Tensor, Any]:
         """Output and state after a step, from what goes into the gates."""
-        c, _ = self._parts(state)
-        i, j, f, o = split(gates, 4, 1)
-        f = f + self._forget_bias
-        if self._use_peepholes:
-            f, i = f + self._diagonals["f"] * c, i + self._diagonals["i"] * c
-        c = sigmoid(f) * c + sigmoid(i) * self._activation(j)
-        if self._cell_clip is not None:
-            c = clip_by_value(c, -self._cell_clip, self._cell_clip)
-        if self._use_peepholes:
-            o = o + self._diagonals["o"] * c
-        h = sigmoid(o) * self._activation(c)
-        if self._num_proj is not None:
-            h = matmul(h, self._proj_kernel)
-            if self._proj_clip is not None:
-                h = clip_by_value(h, -self._proj_clip, self._proj_clip)
+        h, c = self._advanced(split(gates, 4, 1), self._parts(state)[0], self._diagonals)
         return h, LSTMStateTuple(c, h) if self._state_is_tuple else concat([c, h], 1)
+
+    def _projection(self, h: Tensor) -> Tensor:
+        return matmul(h, self._proj_kernel)
 
 
 class BasicLSTMCell(LSTMCell):

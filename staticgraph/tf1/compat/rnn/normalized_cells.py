@@ -7,14 +7,14 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.nn.rnn_cell import LSTMStateTuple
-from staticgraph.nn.rnn_cell.lstm import OfMemory
+from staticgraph.nn.rnn_cell.lstm import OfGates
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.compat.rnn.recurrent_linear import bias_of, kernel_of, normalized, product
 
 __all__ = ["LayerNormLSTMCell", "WeightNormLSTMCell"]
 
 
-class _Normalized(OfMemory):
+class _Normalized(OfGates):
     """The step that both cells share; a subclass says what is normalized."""
 
     def __init__(
@@ -40,38 +40,21 @@ class _Normalized(OfMemory):
         """Return what goes into the input gate, the candidate, the forget gate and the output gate."""
         raise NotImplementedError
 
-    def _memory(self, c: Any) -> Any:
-        """Return the new memory before it is clipped."""
-        return c
-
     def _projection(self, h: Any) -> Any:
+        with sg.variable_scope("projection"):
+            return self._projected(h)
+
+    def _projected(self, h: Any) -> Any:
         """Return the output times the kernel of the open scope."""
         return product([h], kernel_of([h], self._num_proj))
 
     def _step(self, inputs: Any, state: Any) -> tuple[Any, LSTMStateTuple]:
         c, h = state
-        i, j, f, o = self._gates([inputs, h])
-        of_f = of_i = of_o = None
+        gates, peepholes = self._gates([inputs, h]), {}
         if self._use_peepholes:
-            of_f, of_i, of_o = (
-                sg.get_variable(f"w_{gate}_diag", [self._num_units], inputs.dtype) for gate in "fio"
-            )
-        forget = sg.sigmoid(_seeing(f + self._forget_bias, c, of_f))
-        c = self._memory(forget * c + sg.sigmoid(_seeing(i, c, of_i)) * self._activation(j))
-        if self._cell_clip is not None:
-            c = sg.clip_by_value(c, -self._cell_clip, self._cell_clip)
-        h = sg.sigmoid(_seeing(o, c, of_o)) * self._activation(c)
-        if self._num_proj is not None:
-            with sg.variable_scope("projection"):
-                h = self._projection(h)
-            if self._proj_clip is not None:
-                h = sg.clip_by_value(h, -self._proj_clip, self._proj_clip)
+            peepholes = {g: sg.get_variable(f"w_{g}_diag", [self._num_units], inputs.dtype) for g in "fio"}
+        h, c = self._advanced(gates, c, peepholes)
         return h, LSTMStateTuple(c, h)
-
-
-def _seeing(gate: Any, c: Any, peephole: Any) -> Any:
-    """Return what goes into a gate, plus the memory that it sees through its peephole if it has one."""
-    return gate if peephole is None else gate + peephole * c
 
 
 class LayerNormLSTMCell(_Normalized):
@@ -193,7 +176,7 @@ class WeightNormLSTMCell(_Normalized):
         width = 4 * self._num_units
         return sg.split(sg.nn.bias_add(self._product(args, width), bias_of(args, width)), 4, 1)
 
-    def _projection(self, h: Any) -> Any:
+    def _projected(self, h: Any) -> Any:
         assert self._num_proj is not None
         return self._product([h], self._num_proj)
 
