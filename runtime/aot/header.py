@@ -41,10 +41,7 @@ extern "C" {{
 #endif
 
 {errors}
-
-/* How many numbers are in the arrays that functions are given. */
-{sizes}
-{pool}{variables}
+{sizes}{pool}{variables}
 typedef struct {name} {{
     uint64_t ready;
     const void *weights; /* the variables that no function changes */
@@ -125,7 +122,7 @@ def header(interface: Interface, source: str, target: CpuTarget, separate: bool)
         unusual=_unusual(interface),
         sized=_sized(functions),
         errors="\n".join(_errors(interface, separate)),
-        sizes="\n".join(line for f in functions for line in _sizes(f)),
+        sizes=_known_sizes(functions),
         pool=_pool(interface),
         variables=_VARIABLES.format(name=name, fields=fields) if fields else "",
         members=members,
@@ -141,6 +138,11 @@ def _sized(functions: Iterable[CFunction]) -> str:
     staged = [isinstance(function.entry, StagedEntryPoint) for function in functions]
     opened = any(function.axes for function in functions)
     return (_SIZED if opened else "") + (_STAGED if any(staged) else "")
+
+
+def _known_sizes(functions: Iterable[CFunction]) -> str:
+    lines = "".join(f"{line}\n" for f in functions for line in _sizes(f))
+    return f"\n/* How many numbers are in the arrays that functions are given. */\n{lines}" if lines else ""
 
 
 def _sizes(function: CFunction) -> Iterable[str]:
