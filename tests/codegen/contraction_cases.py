@@ -207,9 +207,8 @@ def wide(arrays: Arrays, dtype: DType) -> tuple[np.ndarray, np.ndarray]:
 
 
 def processor(vector_bytes: int | None) -> CpuTarget:
-    """This one, with vectors of so many bytes if it has them."""
-    host = cpu_jit.host()
-    return replace(host, vector_bytes=min(vector_bytes or 64, host.vector_bytes))
+    """This one, with vectors of so many bytes: if its registers are shorter, LLVM takes them apart."""
+    return replace(cpu_jit.host(), vector_bytes=vector_bytes or 64)
 
 
 def run(

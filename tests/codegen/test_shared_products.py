@@ -8,7 +8,6 @@ from staticgraph.compiler.codegen.gemm.share_text import _Join, emit_together
 from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.contraction_cases import Conv, matmul, processor
 from tests.codegen.open_products import B, OpenProduct
 
@@ -40,8 +39,6 @@ CLASSES = {
 @pytest.mark.parametrize("vector_bytes", [64, 32])
 @pytest.mark.parametrize("name", CLASSES)
 def test_products_of_one_form_share_functions_and_have_the_same_bits(name, vector_bytes, rng):
-    if vector_bytes > cpu_jit.host().vector_bytes:
-        pytest.skip("this processor has no such registers")
     members = CLASSES[name]
     codes = dict(emit_together(members, processor(vector_bytes)))
     assert codes.keys() == {*range(len(members))}

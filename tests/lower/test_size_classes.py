@@ -242,7 +242,7 @@ def test_products_that_are_done_alike_share_functions(monkeypatch: pytest.Monkey
     def trained(passes: str) -> list[bytes]:
         with sg.Graph().as_default():
             y = x = sg.placeholder(sg.float32, [None, 64])
-            for n, width in enumerate((192, 96, 384, 192, 96, 384, 64, 16)):
+            for n, width in enumerate((128, 256, 512, 128, 256, 512, 64, 16)):
                 values = np.random.default_rng(n).normal(size=(y.shape[1], width)) / 10
                 y = sg.nn.relu(sg.matmul(y, sg.Variable(values.astype("f4"), name=f"w{n}")))
             loss = sg.reduce_mean(y * y)
