@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.errors import ShapeError, headline, misuse
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.control_flow.assertions import as_long
 from staticgraph.control_flow.loops import row_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 
@@ -204,9 +205,11 @@ class _Rows:
             if tensor.shape.ndims == 0:
                 text = f"elems: {tensor.name} is a number, it has no rows"
                 raise misuse(ValueError, text, made=[(tensor.name, tensor.op.where)])
-        known = self.tensors[0].type.shape
-        self.count = shape(self.tensors[0])[0] if known is None or not known[0] else known[0]
-        self._arrays = [TensorArray(t.dtype, size=self.count).unstack(t) for t in self.tensors]
+        first, *others = self.tensors
+        known = first.type.shape
+        self.count = shape(first)[0] if known is None or not known[0] else known[0]
+        rows = [first, *(as_long("elems", other, 0, first, 0) for other in others)]
+        self._arrays = [TensorArray(t.dtype, size=self.count).unstack_all(t) for t in rows]
 
     def at(self, index: Tensor) -> Any:
         """The rows at `index`, in the structure."""

@@ -12,6 +12,7 @@ from staticgraph.arrays.array_ops import concat, reshape, shape
 from staticgraph.building.framework import control_dependencies, name_scope
 from staticgraph.building.inputs import convert_to_tensor, identity, no_op
 from staticgraph.building.read_only import read_only
+from staticgraph.building.sizes import Size, is_known, larger, size_of, whole
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
 from staticgraph.compiler.graph.errors import InvalidArgumentError, ShapeError, UnlikeDtypeError, misuse
@@ -149,13 +150,23 @@ class TensorArray:
             return reshape(stacked, rest, name=scope)
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
-        """The array whose rows are those of `value`."""
+        """The array whose rows are those of `value`, and zeros after them if it has more."""
+        return self._of(value, name, exactly=False)
+
+    def unstack_all(self, value: Any) -> TensorArray:
+        """`unstack` of a value that is known to have as many rows as the array."""
+        return self._of(value, None, exactly=True)
+
+    def _of(self, value: Any, name: str | None, exactly: bool) -> TensorArray:
         with name_scope(name, "TensorArrayUnstack", [value]) as scope:
             value = convert_to_tensor(value, dtype=self._dtype, name="value")
             if value.type.shape == ():
                 raise misuse(ShapeError, "TensorArray.unstack: the value is a number, it has no rows")
             self._merge(None if value.type.shape is None else value.type.shape[1:], "unstack")
             self._use(8)  # TensorFlow scatters to a range of the size of `value`
+            if not exactly:
+                with counted_as(value.graph, 0):
+                    value = self._filled(value)
             return self.with_flow(identity(value, name=scope))
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
@@ -208,6 +219,30 @@ class TensorArray:
     def close(self, name: str | None = None) -> Operation:
         """An operation that does nothing: memory is managed by the compiler."""
         return no_op(name=name)
+
+    def _filled(self, value: Tensor) -> Tensor:
+        """The rows of `value`, and zeros up to the size of the array.
+
+        Raises:
+            ShapeError: If `value` has more rows than an array that may not grow. If they are not counted
+                yet, an InvalidArgumentError comes when it is run.
+        """
+        op = self._flow.op
+        size = whole(op.inputs[0]) if op.type == "TensorArrayV3" else size_of(self._flow, 0)
+        rows = size_of(value, 0)
+        if rows is size or _counts_rows_of(size, value) or (self._dynamic and is_known(size) and size == 0):
+            return value
+        text = "TensorArray.unstack: more rows than the array has"
+        if is_known(rows, size):
+            if rows > size and not self._dynamic:
+                made = [("the value", value.op.where)]
+                hint = "give the array that size, or dynamic_size=True"
+                raise misuse(ShapeError, f"{text}: {rows}, and it has {size}", hint, made=made)
+            return value if rows >= size else ops.tensor_array_grow(value, size=size)
+        if self._dynamic:
+            return ops.tensor_array_grow(value, size=larger(rows, size))
+        with control_dependencies([Assert(ops.less_equal(rows, size), [f"{text}:", rows, size])]):
+            return ops.tensor_array_grow(identity(value), size=size)
 
     # What is known
 
@@ -281,6 +316,18 @@ class TensorArray:
                 row = shape(value)[1:] if rows else shape(value)
             size = ops.maximum(shape(self._flow)[0], convert_to_tensor(index) + 1)
             return ops.tensor_array_grow(self._flow, size=size, row=row)
+
+
+def _counts_rows_of(size: Size, value: Tensor) -> bool:
+    """Return True if `size` is `shape(value)[0]`."""
+    if is_known(size) or size.op.type != "StridedSlice":
+        return False
+    of, *bounds = size.op.inputs
+    return (
+        of.op.type == "Shape"
+        and of.op.inputs[0] is value
+        and [static_value(each) for each in bounds] == [(0,), (1,), (1,)]
+    )
 
 
 class _Rows:

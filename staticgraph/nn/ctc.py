@@ -17,6 +17,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.control_flow.assertions import as_long
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.mathematics.math_ops import logical_and, maximum
@@ -98,6 +99,7 @@ def loss_of_dense(
     short = ops.assert_true(longest <= count, [longest, count], shown=told)
     with control_dependencies([*demands, short]):
         scores = identity(scores)
+    steps = as_long("ctc_loss(sequence_length)", steps, 0, scores, 1)
     used = expand_dims(numbers(count)[:, None] < steps, 2)
     scores = ops.select(used, scores, constant(0.0, scores.dtype))  # others may hold anything, such as NaN
     dtype = scores.dtype
@@ -147,7 +149,7 @@ class _Lattice:
         if not merge_repeated:
             self.stays = ops.equal(self.states, blank)
         self.count, self.log_probs = count, log_probs
-        self.rows = TensorArray(log_probs.dtype, size=count).unstack(log_probs)
+        self.rows = TensorArray(log_probs.dtype, size=count).unstack_all(log_probs)
 
     def _emitted(self, time: Any) -> Tensor:
         """The log probabilities of the states' symbols [batch, states] in a step."""

@@ -12,6 +12,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import count_loop_as, count_more, op_count, set_op_count
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.control_flow.assertions import as_long
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.nn.rnn_cell.base import LayerRNNCell
@@ -66,6 +67,12 @@ def dynamic_rnn(
             count_more(lengths.graph, 12)  # TensorFlow's sequence_length and CheckSeqLen, and an assertion
         counts = _OperationCounts(cell, flat, state, lengths)
         steps = _Steps(cell, nest.pack_sequence_as(inputs, flat), state, counts)
+        if steps.is_split and initial_state is not None:  # nothing joins it with the inputs
+
+            def of_batch(part: Tensor) -> Tensor:
+                return as_long("dynamic_rnn(initial_state)", part, 0, flat[0], 1)
+
+            state = nest.map_structure(of_batch, state)
         kind = dtype_of(dtype, state)
         outputs, after = _over_time(steps, state, lengths, kind)
         counts.end()
@@ -145,7 +152,9 @@ class _Steps:
         self.is_split = split is not None
         self._step = cell if split is None else split[1]
         self._inputs = inputs if split is None else split[0]
-        self._arrays = [TensorArray(x.dtype, size=self.count).unstack(x) for x in nest.flatten(self._inputs)]
+        first, *others = nest.flatten(self._inputs)
+        rows = [first, *(as_long("dynamic_rnn(inputs)", other, 0, first, 0) for other in others)]
+        self._arrays = [TensorArray(x.dtype, size=self.count).unstack_all(x) for x in rows]
 
     def _split(self, inputs: Any, state: Any) -> Any:
         if not isinstance(self.cell, LayerRNNCell) or not isinstance(inputs, Tensor):

@@ -15,11 +15,20 @@ from staticgraph.building.signatures import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.graph import get_default_graph
-from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
+from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as, uncounted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import conjugate
 from staticgraph.mathematics.reductions import reduce_prod
-from staticgraph.sparse.structure import is_axis, places, positions, reorder, retain, same_sizes
+from staticgraph.sparse.structure import (
+    extents,
+    is_axis,
+    places,
+    positions,
+    reorder,
+    retain,
+    same_sizes,
+    where_true,
+)
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 
 
@@ -47,6 +56,7 @@ def matmul(
                 f"the rows of the sparse matrix {a.shape} have length {inner}, the columns of b {given}",
             )
         row, column = (1, 0) if adjoint_a else (0, 1)
+        dense = _fitting(dense, 1 if adjoint_b else 0, a.dense_shape[column], None in (inner, given))
         if adjoint_b:
             dense = conjugate(ops.transpose(dense, perm=(1, 0)))
         else:  # the derivative of a reshape is a tensor, never IndexedSlices: optimizers change all rows
@@ -60,6 +70,16 @@ def matmul(
         count_backward(made, BackwardCount(20 if adjoint_b else 16, gates=3))  # by both operands in any case
         made.set_shape([a.shape.with_rank(2)[row].value, rows[0 if adjoint_b else 1].value])
         return made
+
+
+def _fitting(dense: Tensor, axis: int, length: Tensor, unknown: bool) -> Tensor:
+    """`dense`, which must have that length along the axis; a run demands it if it is unknown until then."""
+    if not unknown:
+        return dense
+    with uncounted(dense.graph):
+        sizes = [length, ops.shape_of(dense, out_type=length.dtype)[axis]]
+        text = "sparse_tensor_dense_matmul: rows of the sparse matrix must be as long as columns of b:"
+        return where_true(ops.equal(*sizes), dense, text, sizes)
 
 
 def _kept(x: SparseTensor, axis: Any, call: str) -> tuple[Any, Any]:
@@ -186,12 +206,13 @@ def _combined(sp_a: Any, sp_b: Any, op: Any, name: str, threshold: Any = None) -
     a, b = as_sparse(sp_a), as_sparse(sp_b)
     with name_scope(None, name, [a, b]):
         sizes = same_sizes("Operands' shapes do not match", a.dense_shape, [b.dense_shape])
-        own = positions(a.indices, sizes)
-        found, numbers = unique(ops.concat([own, positions(b.indices, sizes)], axis=0))
+        whole = extents(sizes, a.indices, b.indices)
+        own = positions(a.indices, whole)
+        found, numbers = unique(ops.concat([own, positions(b.indices, whole)], axis=0))
         split, count = ops.size_of(own), ops.size_of(found)
         first = ops.unsorted_segment_sum(a.values, numbers[:split], num_segments=count)
         second = ops.unsorted_segment_sum(b.values, numbers[split:], num_segments=count)
-        made = SparseTensor(places(found, sizes), op(first, second), sizes)
+        made = SparseTensor(places(found, whole), op(first, second), sizes)
         if threshold is not None:
             owners = ops.unsorted_segment_sum(ops.ones_like(numbers), numbers, num_segments=count)
             large = ops.greater_equal(ops.abs(made.values), threshold)

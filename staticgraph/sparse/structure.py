@@ -29,8 +29,22 @@ from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 
 
 def positions(indices: Tensor, sizes: Tensor) -> Tensor:
-    """Row-major numbers of places [n, rank], in a tensor whose axes have the sizes [rank]."""
+    """Row-major numbers of places [n, rank], in a tensor whose axes have the sizes [rank].
+
+    A run in which a place is outside is an InvalidArgumentError: its number would be another one's.
+    """
+    with uncounted(indices.graph):
+        inside = ops.logical_and(ops.greater_equal(indices, 0), ops.less(indices, sizes))
+        text = "the indices of a sparse tensor must be in its shape:"
+        indices = where_true(reduce_all(inside), indices, text, [indices, sizes])
     return reduce_sum(indices * _strides(sizes), axis=1)
+
+
+def extents(sizes: Tensor, *indices: Tensor) -> Tensor:
+    """The sizes of the axes, or larger ones that have all the places [n, rank] in them."""
+    for each in indices:
+        sizes = ops.maximum(sizes, reduce_max(each, axis=0) + np.int64(1))  # the least number, of none
+    return sizes
 
 
 def places(numbers: Tensor, sizes: Tensor) -> Tensor:
@@ -161,7 +175,7 @@ def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
     """The same tensor with its places in row-major order."""
     x = as_sparse(sp_input)
     with name_scope(name, "SparseReorder", [x]):
-        order = ops.row_major_order(positions(x.indices, x.dense_shape))
+        order = ops.row_major_order(positions(x.indices, extents(x.dense_shape, x.indices)))
         indices, values = (ops.gather(part, order, axis=0) for part in (x.indices, x.values))
         return SparseTensor(indices, values, x.dense_shape)
 
@@ -194,7 +208,8 @@ def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
         total = reduce_prod(x.dense_shape)
         known = -reduce_prod(wanted)  # where one size is -1
         sizes = ops.select(ops.less(wanted, 0), ops.floor_div(total, ops.maximum(known, 1)), wanted)
-        return SparseTensor(places(positions(x.indices, x.dense_shape), sizes), x.values, sizes)
+        numbers = reduce_sum(x.indices * _strides(x.dense_shape), axis=1)  # outside or not, as TensorFlow
+        return SparseTensor(places(numbers, sizes), x.values, sizes)
 
 
 def _count_of_reshape(x: SparseTensor, shape: Any) -> int:
@@ -352,6 +367,12 @@ def same_sizes(text: str, x: Tensor, others: list[Tensor]) -> Tensor:
         equal = [_checked(reduce_all(ops.equal(x, other)), f"{text}:", [x, other]) for other in others]
         with control_dependencies(equal):
             return ops.identity(x)
+
+
+def where_true(condition: Tensor, x: Tensor, text: str, data: list[Tensor]) -> Tensor:
+    """`x`, in runs in which `condition` is True; the others fail with the text and the data."""
+    with control_dependencies([_checked(condition, text, data)]):
+        return ops.identity(x)
 
 
 def _checked(condition: Tensor, text: str, data: list[Tensor]) -> Any:

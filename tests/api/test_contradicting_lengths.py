@@ -1,0 +1,127 @@
+"""Lengths that contradict each other are refused, as in TensorFlow 1.15.5; nothing is repeated or left out.
+
+Each of these runs had a result once. TensorFlow fails in all but in `map_fn` and `foldl` of a second tensor
+that is shorter, which it fills up with zeros.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import InvalidArgumentError, ShapeError
+
+Fed = tuple[Any, dict[Any, Any]]
+
+
+def vectors(*lengths: int) -> dict[sg.Tensor, np.ndarray]:
+    return {sg.placeholder(sg.float32, [None]): np.arange(1.0, n + 1, dtype=np.float32) for n in lengths}
+
+
+def of_rows(function: Callable[..., Any]) -> Callable[..., Fed]:
+    def built(*lengths: int) -> Fed:
+        fed = vectors(*lengths)
+        return function(tuple(fed)), fed
+
+    return built
+
+
+ROWS = {
+    "map_fn": of_rows(lambda rows: sg.map_fn(lambda row: row[0] + row[1], rows, sg.float32)),
+    "scan": of_rows(lambda rows: sg.scan(lambda state, row: state + row[0] + row[1], rows, 0.0)),
+    "foldl": of_rows(lambda rows: sg.foldl(lambda state, row: state + row[0] + row[1], rows, 0.0)),
+    "foldr": of_rows(lambda rows: sg.foldr(lambda state, row: state + row[0] + row[1], rows, 0.0)),
+}
+MEANT = {"map_fn": [2, 4, 6], "scan": [2, 6, 12], "foldl": 12, "foldr": 12}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of_two_tensors(name: str):
+    result, fed = ROWS[name](3, 3)
+    a, b = fed
+    with sg.Session() as session:
+        assert np.array_equal(session.run(result, fed), MEANT[name])
+        for other in (2, 4):
+            with pytest.raises(InvalidArgumentError, match=f"elems: {b.name} must be as long"):
+                session.run(result, {a: fed[a], b: np.ones(other)})
+
+
+def test_rows_of_known_numbers_are_refused_when_the_graph_is_built():
+    with pytest.raises(ShapeError, match=r"elems: .* along axis 0: 2 and 3"):
+        sg.map_fn(lambda row: row[0] + row[1], (sg.zeros([3]), sg.zeros([2])), sg.float32)
+
+
+@pytest.mark.parametrize(
+    "cell", [sg.nn.rnn_cell.BasicRNNCell, sg.nn.rnn_cell.GRUCell, sg.nn.rnn_cell.LSTMCell]
+)
+def test_one_state_is_not_the_state_of_all_sequences(cell: Any):
+    x = sg.placeholder(sg.float32, [None, None, 4])
+    made = cell(4)
+    state = sg.nest.map_structure(lambda n: sg.placeholder(sg.float32, [None, n]), made.state_size)
+    outputs, _ = sg.nn.dynamic_rnn(made, x, initial_state=state)
+
+    def fed(batch: int) -> dict[Any, Any]:
+        return {x: np.ones((3, 2, 4))} | {part: np.ones((batch, 4)) for part in sg.nest.flatten(state)}
+
+    with sg.Session() as session:
+        session.run(sg.global_variables_initializer())
+        assert session.run(outputs, fed(3)).shape == (3, 2, 4)
+        with pytest.raises(InvalidArgumentError, match=r"dynamic_rnn\(initial_state\): .* must be as long"):
+            session.run(outputs, fed(1))
+
+
+def test_ctc_loss_wants_a_length_of_each_sequence():
+    lengths = sg.placeholder(sg.int32, [None])
+    labels = sg.SparseTensor(np.zeros((1, 2), np.int64), np.zeros(1, np.int32), [2, 1])
+    loss = sg.nn.ctc_loss(labels, sg.placeholder_with_default(np.zeros((4, 2, 3), "f4"), [None] * 3), lengths)
+    with sg.Session() as session:
+        assert session.run(loss, {lengths: [4, 4]}).shape == (2,)
+        with pytest.raises(InvalidArgumentError, match=r"ctc_loss\(sequence_length\).* must be as long"):
+            session.run(loss, {lengths: [4]})
+
+
+@pytest.mark.parametrize("columns", [2, 4])
+@pytest.mark.parametrize("adjoint", [False, True])
+def test_of_a_product_with_a_sparse_matrix(columns: int, adjoint: bool):
+    a = sg.sparse_placeholder(sg.float32)
+    b = sg.placeholder(sg.float32, [None, None])
+    product = sg.sparse_tensor_dense_matmul(a, b, adjoint_b=adjoint)
+    matrix = sg.SparseTensorValue([[0, 1]], [1.0], [2, 3])
+    with sg.Session() as session:
+        meant = [[1.0, 1.0], [0.0, 0.0]]
+        assert session.run(product, {a: matrix, b: np.ones((2, 3) if adjoint else (3, 2))}).tolist() == meant
+        with pytest.raises(InvalidArgumentError, match="must be as long as columns of b"):
+            session.run(product, {a: matrix, b: np.ones((2, columns) if adjoint else (columns, 2))})
+
+
+def test_places_outside_of_a_sparse_tensor_are_not_those_of_others():
+    a = sg.sparse_placeholder(sg.float32, [None, None])
+    outside = sg.SparseTensorValue([[0, 7], [1, 1]], [1.0, 2.0], [2, 3])
+    below = sg.SparseTensorValue([[0, -1], [1, 1]], [1.0, 2.0], [2, 3])
+    summed, filled = sg.sparse_add(a, a), sg.sparse_fill_empty_rows(a, 0.0)[0]
+    groups = sg.sparse_reduce_sum(a, [0])
+    with sg.Session() as session:
+        assert session.run(summed, {a: outside}).indices.tolist() == [[0, 7], [1, 1]]
+        assert session.run(filled, {a: outside}).indices.tolist() == [[0, 7], [1, 1]]
+        for made in (summed, filled, groups):
+            with pytest.raises(InvalidArgumentError, match="must be in its shape"):
+                session.run(made, {a: below})
+        with pytest.raises(InvalidArgumentError, match="must be in its shape"):
+            session.run(groups, {a: outside})
+
+
+def test_an_array_takes_no_more_rows_than_it_has():
+    x = sg.placeholder(sg.float32, [None])
+    fixed = sg.TensorArray(sg.float32, size=2).unstack(x).stack()
+    growing = sg.TensorArray(sg.float32, size=2, dynamic_size=True).unstack(x).stack()
+    with sg.Session() as session:
+        assert session.run(fixed, {x: [5, 6]}).tolist() == [5, 6]
+        assert session.run(fixed, {x: [5]}).tolist() == [5, 0]
+        assert session.run(growing, {x: [5]}).tolist() == [5, 0]
+        assert session.run(growing, {x: [5, 6, 7]}).tolist() == [5, 6, 7]
+        with pytest.raises(InvalidArgumentError, match="more rows than the array has"):
+            session.run(fixed, {x: [5, 6, 7]})
+    with pytest.raises(ShapeError, match="more rows than the array has: 3, and it has 2"):
+        sg.TensorArray(sg.float32, size=2).unstack([1.0, 2.0, 3.0])
