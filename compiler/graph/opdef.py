@@ -132,6 +132,8 @@ class OpDef:
     # If a derivative by the inputs exists: for all or none of them, or for those at these positions, which a
     # function makes of the number of inputs and the attributes. By nature there is none by the others.
     differentiable: bool | tuple[int, ...] | Callable[..., Sequence[int]] = True
+    # The positions of inputs by which the derivative is zero between kinks. TensorFlow gives zeros, not None.
+    flat: tuple[int, ...] = ()
     # The positions of inputs by which a derivative exists that is not known here, True for all of them.
     no_gradient_known: bool | tuple[int, ...] = ()
     dtypes: dict[str, frozenset[DType]] = field(default_factory=dict)  # allowed dtypes by letter

@@ -199,12 +199,19 @@ def _shape_static(types: list[TensorType], values: list[Any], out_type: DType) -
     return types[0].shape
 
 
+def _shape_type(input: TensorType, out_type: DType) -> TensorType:
+    for size in input.shape or ():
+        fits = not isinstance(size, int) or size <= out_type.max
+        require(fits, f"size {size} is no {out_type}", hint="ask for int64: tf.shape(x, out_type=tf.int64)")
+    return TensorType(out_type, (input.rank,))
+
+
 def _size_static(types: list[TensorType], values: list[Any], out_type: DType) -> Any:
     return types[0].size if types[0].is_static else None
 
 
 @structural(
-    tf="Shape", type=lambda input, out_type: TensorType(out_type, (input.rank,)),
+    tf="Shape", type=_shape_type,
     numpy=lambda input, out_type: np.array(np.shape(input), out_type.numpy), static=_shape_static,
     differentiable=False, strings=True,
 )

@@ -40,9 +40,10 @@ def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
         if _is_sparse(input):
             return cast(input.dense_shape, out_type, name=scope)
         input = convert_to_tensor(input, name="input")
-        if input.type.is_static:
-            return constant(np.array(input.type.shape, np.int64), as_dtype(out_type), name=scope)
-        return ops.shape_of(input, out_type=as_dtype(out_type), name=scope)
+        known, dtype = input.type.shape, as_dtype(out_type)
+        if known is not None and all(n is not None and n <= dtype.max for n in known):
+            return constant(np.array(known, np.int64), dtype, name=scope)
+        return ops.shape_of(input, out_type=dtype, name=scope)
 
 
 def _is_sparse(x: Any) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from staticgraph.arrays.array_ops import concat, expand_dims, reshape, shape, squeeze
 from staticgraph.arrays.creation import ones_like, zeros_like
 from staticgraph.arrays.creation import range as range_
+from staticgraph.arrays.equal_sizes import beginning_alike
 from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
@@ -392,10 +393,7 @@ def dynamic_partition(
         with checked("dynamic_partition"):
             rank = partitions.type.rank
             require(rank is not None, "the rank of partitions must be known", hint="call set_shape")
-            require(
-                data.shape[:rank].is_compatible_with(partitions.shape),
-                f"partitions of shape {partitions.shape} do not fit data of shape {data.shape}",
-            )
+            data = beginning_alike(data, partitions, ("data", "partitions"))
         with counted_as(data.graph, 1):
             if rank != 1:
                 data = reshape(data, concat([[-1], shape(data)[rank:]], 0))
@@ -421,9 +419,12 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
         places = [convert_to_tensor(p, int32, name=f"indices_{i}") for i, p in enumerate(indices)]
         items = [convert_to_tensor(d, name=f"data_{i}") for i, d in enumerate(data)]
         with counted_as(items[0].graph, 1):
+            with checked("dynamic_stitch"):
+                pairs = enumerate(zip(places, items, strict=True))
+                fitting = [beginning_alike(d, p, (f"data[{n}]", f"indices[{n}]")) for n, (p, d) in pairs]
             rows = [
                 reshape(item, concat([[-1], shape(item)[place.shape.ndims :]], 0))
-                for place, item in zip(places, items, strict=True)
+                for place, item in zip(places, fitting, strict=True)
             ]
             flat = concat([reshape(place, [-1]) for place in places], 0)
             made = ops.gather(concat(rows, 0), ops.stitch_sources(flat), axis=0, name=scope)

@@ -113,18 +113,20 @@ def _ordered(values: Any, axis: Any, direction: str, output: int) -> Tensor:
             direction in ("ASCENDING", "DESCENDING"),
             f"direction {direction!r} must be ASCENDING or DESCENDING",
         )
-        require(values.type.rank, "the values must have a known rank of at least 1")
-        rank, where = values.shape.ndims, static_value(axis)
+        rank, where = values.type.rank, static_value(axis)
         require(isinstance(where, int), "the axis must be known while the graph is built")
-        require(-rank <= where < rank, f"axis {where} is out of range for values of rank {rank}")
+        require(rank is not None or where == -1, "the rank of the values must be known, unless axis is -1")
+        require(
+            rank is None or -rank <= where < rank, f"axis {where} is out of range for values of rank {rank}"
+        )
     ascending = direction == "ASCENDING"
     # Of integers the bitwise complement has the opposite order, also at the ends of the range.
     opposite = ops.negative if values.dtype.is_floating else ops.invert
     keys = opposite(values) if ascending else values
-    known = values.type.shape[where]
+    known = None if rank is None else values.type.shape[where]
     count = shape(values)[where] if known is None else known
     perm = None
-    if where % rank != rank - 1:
+    if rank is not None and where % rank != rank - 1:
         perm = [rank - 1 if d == where % rank else where % rank if d == rank - 1 else d for d in range(rank)]
         keys = transpose(keys, perm)
     made = ops.top_k(keys, k=count)[output]

@@ -29,6 +29,14 @@ def differentiable_inputs(op: Operation) -> Iterator[int]:
             yield position
 
 
+def flat_inputs(op: Operation) -> Iterator[int]:
+    """Yield the positions of the inputs by which the derivative is zero between kinks."""
+    if overridden_inputs(op) is None:
+        for position in op.definition.flat:
+            if op.tensors[position].dtype.is_differentiable:
+                yield position
+
+
 def lacking_inputs(op: Operation) -> Iterator[int]:
     """Yield the positions of the inputs that gradients would flow to if a formula were known."""
     if overridden_inputs(op) is None:
@@ -48,6 +56,7 @@ class Uses:
         self._roots = set(roots)
         self._uses: dict[Tensor, list[tuple[Operation, int]]] = {}
         self._lacking: dict[Tensor, Operation] = {}  # operations without gradient, by input
+        self._flat: set[Tensor] = set()  # inputs by which the derivative is zero
         seen: set[Tensor] = set()
         done: set[Operation] = set()
         stack = list(roots)
@@ -63,6 +72,7 @@ class Uses:
                 used = source(tensor.op.tensors[position])
                 self._uses.setdefault(used, []).append((tensor.op, position))
                 stack.append(used)
+            self._flat.update(source(tensor.op.tensors[n]) for n in flat_inputs(tensor.op))
             for position in lacking_inputs(tensor.op):
                 self._lacking.setdefault(source(tensor.op.tensors[position]), tensor.op)
         self._reached = seen
@@ -71,6 +81,16 @@ class Uses:
     def reaches(self, x: Tensor) -> bool:
         """Return if a derivative by `x` can be other than nothing."""
         return source(x) in self._reached
+
+    def is_zero(self, x: Tensor) -> bool:
+        """Return True if the derivative by `x` is zero since all paths lead through an op that is flat there.
+
+        Example: the second derivative of `relu`. Such a derivative exists, other than that of `floor`.
+        """
+        if self.reaches(x) or not self._flat:
+            return False
+        above = Uses(self._flat, self._stopped)
+        return above.reaches(x) or above.is_zero(x)
 
     def of(self, x: Tensor) -> list[tuple[Operation, int]] | None:
         """Return the operations that use `x` on those paths, each with the position of the input.

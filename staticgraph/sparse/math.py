@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.arrays.array_ops import one_of, reshape, shape
+from staticgraph.arrays.equal_sizes import same_sizes, where_true
 from staticgraph.arrays.indexing import unique, where
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
@@ -19,16 +20,7 @@ from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_b
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import conjugate
 from staticgraph.mathematics.reductions import reduce_prod
-from staticgraph.sparse.structure import (
-    extents,
-    is_axis,
-    places,
-    positions,
-    reorder,
-    retain,
-    same_sizes,
-    where_true,
-)
+from staticgraph.sparse.structure import extents, is_axis, places, positions, reorder, retain
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from staticgraph.arrays.array_ops import concat as joined
 from staticgraph.arrays.array_ops import one_of, stack
 from staticgraph.arrays.casts import cast
+from staticgraph.arrays.equal_sizes import holds, same_sizes, where_true
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.arrays.indexing import boolean_mask, where
 from staticgraph.building.framework import control_dependencies, name_scope
@@ -19,7 +20,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.operation_counts import counts_as
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, float32, int32, int64
-from staticgraph.compiler.graph.errors import InvalidArgumentError, ShapeError, misuse
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import counted_as, uncounted
 from staticgraph.compiler.graph.static_value import static_value
@@ -346,39 +347,11 @@ def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     with uncounted(shape.graph):
         fits = reduce_all(ops.less_equal(x.dense_shape, shape))
         text = "reset_shape: no size may be smaller, x <= y did not hold element-wise:"
-        checked = _checked(fits, text, [x.dense_shape, shape])
+        checked = holds(fits, text, [x.dense_shape, shape])
         ranks = [ops.size_of(x.dense_shape), ops.size_of(shape)]
-        same_rank = _checked(ops.equal(*ranks), "reset_shape: the ranks differ, x == y did not hold", ranks)
+        same_rank = holds(ops.equal(*ranks), "reset_shape: the ranks differ, x == y did not hold", ranks)
         with control_dependencies([same_rank, checked]):
             return SparseTensor(x.indices, x.values, ops.identity(shape))
-
-
-def same_sizes(text: str, x: Tensor, others: list[Tensor]) -> Tensor:
-    """The sizes `x`, if the others are equal; InvalidArgumentError with `text` if they are not.
-
-    The error comes while the graph is built if all sizes are known, and otherwise in a run.
-    """
-    known = [static_value(sizes) for sizes in (x, *others)]
-    if None not in known:
-        if any(list(each) != list(known[0]) for each in known[1:]):
-            raise misuse(InvalidArgumentError, f"{text}: {' and '.join(str(list(each)) for each in known)}")
-        return x
-    with uncounted(x.graph):
-        equal = [_checked(reduce_all(ops.equal(x, other)), f"{text}:", [x, other]) for other in others]
-        with control_dependencies(equal):
-            return ops.identity(x)
-
-
-def where_true(condition: Tensor, x: Tensor, text: str, data: list[Tensor]) -> Tensor:
-    """`x`, in runs in which `condition` is True; the others fail with the text and the data."""
-    with control_dependencies([_checked(condition, text, data)]):
-        return ops.identity(x)
-
-
-def _checked(condition: Tensor, text: str, data: list[Tensor]) -> Any:
-    """An operation that fails in a run where `condition` is False, and shows the data."""
-    shown = (text, *(None for _ in data))
-    return ops.assert_true(condition, data, shown=shown, summarize=-1, name="Assert")
 
 
 @counts_as(3, "mask_indices")

@@ -141,3 +141,30 @@ def test_everywhere():
 
     feeds = [{"x": np.array(v, np.float32)} for v in ([1, 2, 1, 3, 3, 0, 1], [0.4, 0.2, 9, 9, 8, 7, 9])]
     check_everywhere(build, *feeds, places=(*PLACES, "gpu"))
+
+
+def test_scattered_truth_is_joined():
+    """As TensorFlow does: two updates of one place are or-ed."""
+    places = sg.placeholder(sg.int32, [3, 1])
+    made = sg.scatter_nd(places, [True, False, True], [4])
+    with sg.Session() as session:
+        assert session.run(made, {places: [[0], [1], [3]]}).tolist() == [True, False, False, True]
+        assert session.run(made, {places: [[0], [0], [1]]}).tolist() == [True, True, False, False]
+
+
+def test_rows_of_unknown_rank_are_sorted():
+    x = sg.placeholder(sg.float32, None)
+    with sg.Session() as session:
+        for rows in ([3.0, 1.0, 2.0], [[3.0, 1.0], [1.0, 2.0]]):
+            made = session.run([sg.sort(x), sg.argsort(x, direction="DESCENDING")], {x: rows})
+            np.testing.assert_array_equal(made[0], np.sort(rows))
+            np.testing.assert_array_equal(made[1], np.argsort(-np.array(rows)))
+    with pytest.raises(ValueError, match="rank"):
+        sg.sort(x, axis=0)
+
+
+def test_a_place_without_a_slice_is_named():
+    places = sg.placeholder(sg.int32, [None])
+    made = sg.dynamic_stitch([places], [[1.0, 2.0]])
+    with sg.Session() as session, pytest.raises(sg.errors.InvalidArgumentError, match=r"place \[1\] of 3"):
+        session.run(made, {places: [0, 2]})

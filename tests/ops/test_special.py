@@ -195,3 +195,16 @@ def test_trigamma_at_poles_and_near_them():
         np.testing.assert_allclose(session.run(ops.trigamma(fed), {fed: near}), told, rtol=1e-14)
         assert np.isposinf(session.run(ops.trigamma(fed), {fed: poles})).all()
     np.testing.assert_allclose(meaning(ops.trigamma, near), told, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_digamma_is_infinite_at_its_poles(dtype):
+    """As TensorFlow 1.15 has it, whatever the sign of zero is; and so is the derivative of lgamma."""
+    poles = np.array([0.0, -0.0, -1.0, -2.0, -np.inf, np.inf], dtype)
+    fed = sg.placeholder(dtype, [6])
+    zero = np.zeros(6, dtype)
+    wanted = [sg.digamma(fed), sg.polygamma(zero, fed), sg.gradients(sg.lgamma(fed), [fed])[0]]
+    with sg.Session() as session:
+        for made in (*session.run(wanted, {fed: poles}), session.run(sg.digamma(poles))):
+            assert np.isposinf(made).all()
+    assert np.isposinf(meaning(ops.polygamma, zero, poles)).all()

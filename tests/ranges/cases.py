@@ -24,6 +24,11 @@ def longs(*values):
     return np.array(values, np.int64)
 
 
+def open_sizes(tf, x):
+    """Return `x` as a tensor whose sizes are known in a run alone."""
+    return tf.placeholder_with_default(x, [None] * x.shape.ndims)
+
+
 # Reading
 
 case("gather", lambda tf, x, i: tf.gather(x, i), [FLOATS, ints(0, 3)], [FLOATS, ints(0, 4)],
@@ -53,6 +58,12 @@ case("crop_and_resize",
      [FLOATS, ints(0, 1)], [FLOATS, ints(0, 2)], [FLOATS, ints(-1, 0)])
 case("dynamic_partition", lambda tf, x, p: tf.dynamic_partition(x, p, 2)[1], [FLOATS, ints(0, 1, 1, 0)],
      [FLOATS, ints(0, 1, 2, 0)], [FLOATS, ints(0, 1, -1, 0)])
+case("dynamic_partition of other rows",
+     lambda tf, x, p: tf.dynamic_partition(open_sizes(tf, x), open_sizes(tf, p), 2)[0],
+     [FLOATS, ints(0, 1, 1)], [FLOATS, ints(0, 1, 1, 0, 1)], [FLOATS, ints([0, 1, 1], [0, 1, 1])])
+case("dynamic_stitch of other rows",
+     lambda tf, x, i: tf.dynamic_stitch([open_sizes(tf, i)], [open_sizes(tf, x)]),
+     [FLOATS, ints(0, 1, 1)], [FLOATS, ints(0, 1, 1, 2, 3)], [FLOATS, ints([0, 1, 1], [0, 1, 1])])
 case("dynamic_stitch", lambda tf, x, i: tf.dynamic_stitch([i], [x]), [FLOATS, ints(0, 3, 1, 2)],
      [FLOATS, ints(0, -1, 1, 2)])
 case("embedding_lookup_sparse",

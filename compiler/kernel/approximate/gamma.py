@@ -91,16 +91,14 @@ def _lgamma_of_positive(w: Width, x: Expr) -> Expr:
 
 
 def digamma(w: Width, x: Expr) -> Expr:
-    """The derivative of lgamma; NaN at the poles and at -inf."""
+    """The derivative of lgamma, infinite at the poles and at -inf."""
     reflected = x < 0.0
     value = _digamma_of_positive(w, instructions.select(reflected, 1.0 - x, x))
     angle = from_whole(x)
     cotangent = sine(w, angle, 1) / sine(w, angle, 0)
     result = instructions.select(reflected, instructions.fma(cotangent, w.const(-math.pi), value), value)
-    result = instructions.select(instructions.eq(x, math.inf), x, result)
-    return instructions.select(
-        is_pole(x) | is_nan(x) | instructions.eq(x, -math.inf), w.const(math.nan), result
-    )
+    infinite = is_pole(x) | instructions.eq(instructions.abs(x), math.inf)
+    return instructions.select(is_nan(x), x, instructions.select(infinite, w.const(math.inf), result))
 
 
 def _digamma_of_positive(w: Width, x: Expr) -> Expr:

@@ -75,4 +75,4 @@ def polygamma(steps: Steps, order: Expr, x: Expr) -> Expr:
         steps.update(low, FUNCTIONS["digamma"](choose(left > 0.0, x, 1.0)))
     value = choose(order > 0.0, value, low)
     value = choose(instructions.eq(x, math.inf), choose(order > 0.0, 0.0, math.inf), value)
-    return choose(exists & ((order > 0.0) | (x > -math.inf)), value, math.nan)
+    return choose(exists, value, math.nan)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.checks.requirements import coordinates_in
-from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, blank, int64
+from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, blank, bool_, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, normalize_axis, shape_text
@@ -198,9 +198,17 @@ def scatter_statements(
     return updated(out, each(out, start), body, *where)
 
 
+def _sum(old: Expr, new: Expr) -> Expr:
+    return old + new
+
+
+def _or(old: Expr, new: Expr) -> Expr:
+    return old | new
+
+
 @routine(
     tf="ScatterNd", type=_scatter_nd_type, operands=("shape",), partial=("shape",), vars={"indices": "I"},
-    dtypes={"T": _ACCUMULATED, "I": INDEX}, differentiable=(1,), strings=True,
+    dtypes={"T": _ACCUMULATED | {bool_}, "I": INDEX}, differentiable=(1,), strings=True,
     numpy=rounded_once(
         lambda indices, updates, shape: _scattered(
             blank(shape, updates.dtype), indices, updates, np.add
@@ -217,10 +225,13 @@ def scatter_statements(
 def scatter_nd(
     outs: tuple[Out, ...], indices: View, updates: View, *, shape: Any
 ) -> tuple[Stmt, ...] | Described:
-    """Zeros of `shape`, and the updates added at coordinates that the last axis of `indices` holds."""
+    """Zeros of `shape`, and the updates added at coordinates that the last axis of `indices` holds.
+
+    Truth values are joined by "or".
+    """
     (out,) = outs
     return scatter_statements(
-        out, lambda at: Const(0, out.dtype), indices, updates, lambda old, new: old + new
+        out, lambda at: Const(0, out.dtype), indices, updates, _or if out.dtype is bool_ else _sum
     )
 
 
@@ -252,7 +263,7 @@ def tensor_scatter_add(
     outs: tuple[Out, ...], tensor: View, indices: View, updates: View
 ) -> tuple[Stmt, ...] | Described:
     """`tensor` with the updates added at the coordinates in `indices`."""
-    return scatter_statements(outs[0], tensor.__getitem__, indices, updates, lambda old, new: old + new)
+    return scatter_statements(outs[0], tensor.__getitem__, indices, updates, _sum)
 
 
 @routine(

@@ -53,13 +53,14 @@ def _activation(
         grad: The derivative of the derivative: (h, g, y) to the cotangents of g and y.
         by_result: If the derivative is made of the result of the op. Otherwise it is made of the input.
         dtypes: The dtypes that it takes.
-        linear: If the derivative is linear between kinks: then it has no derivative by `y`.
+        linear: If the derivative is constant between kinks: then its own derivative by `y` is zero.
     """
 
     @gradient_node(
         name=f"{of}_grad", tf=f"{OPS[of].tf}Grad", type=alike, numpy=numpy, dtypes=dtypes,
         samples=[Sample(real(3, 4), real(3, 4)), Sample(real(), real()), Sample(real(0, 2), real(0, 2))],
-        grad=lambda h, out, g, y: grad(h, g, y), grad_takes=(), differentiable=(0,) if linear else True,
+        grad=lambda h, out, g, y: grad(h, g, y), grad_takes=(),
+        differentiable=(0,) if linear else True, flat=(1,) if linear else (),
     )
     def node(gradients: Any, features: Any) -> Any:
         """The cotangent of the input, given that of the result."""
@@ -117,7 +118,7 @@ softsign_grad = _activation(
     numpy=lambda g, x, alpha: np.where(x > 0, g, g * g.dtype.type(alpha)),
     samples=[Sample(real(3, 4), real(3, 4)), Sample(real(5), real(5), alpha=0.01), Sample(real(), real())],
     grad=lambda h, out, g, x, alpha: (ops.leaky_relu_grad(h, x, alpha=alpha), None), grad_takes=(),
-    differentiable=(0,),
+    differentiable=(0,), flat=(1,),
 )
 def leaky_relu_grad(gradients: Any, features: Any, *, alpha: float = 0.2) -> Any:
     """The cotangent of the input of `leaky_relu`, given that of the result: times `alpha` below zero."""

@@ -51,7 +51,7 @@ def _max_pool(of: str, rank: int, default: str) -> OpDef:
     @gradient_node(
         name=f"{of}_backprop", tf=f"{OPS[of].tf}Grad", dtypes=REAL, type=_pool_type,
         numpy=lambda x, y, g, data_format, **attrs: numpy_max_grad(x, g, **attrs),
-        samples=_pool_samples(rank), differentiable=(2,),
+        samples=_pool_samples(rank), differentiable=(2,), flat=(0, 1),
     )
     def node(
         orig_input: Any, orig_output: Any, grad: Any, *, ksize: tuple[int, ...], strides: tuple[int, ...],

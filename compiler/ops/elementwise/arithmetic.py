@@ -137,7 +137,7 @@ def _sign_meaning(x: np.ndarray) -> np.ndarray:
 
 def _sign_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     if not g.dtype.is_complex:
-        return (g * 0,)
+        return (ops.zeros_like(x),)  # also if g is infinite, as that of `sign(x) * x` may be
     turn = ops.div_no_nan(ops.imag(ops.conj(y) * g), ops.complex_abs(x))  # only the direction of x counts
     return (y * ops.complex(0.0, turn),)
 

@@ -83,7 +83,7 @@ def _zeta(x: float, q: float) -> float:
 
 
 def _polygamma(a: float, x: float) -> float:
-    if a < 0 or a % 1 != 0 or math.isnan(x) or math.isinf(a) or (a == 0 and x == -math.inf):
+    if a < 0 or a % 1 != 0 or math.isnan(x) or math.isinf(a):
         return math.nan
     if x == math.inf:
         return 0.0 if a else math.inf
@@ -92,7 +92,8 @@ def _polygamma(a: float, x: float) -> float:
         scale = math.exp(size) if size < 709 else math.inf
         return (-1 if a % 2 == 0 else 1) * (scale * zeta if zeta else 0.0)
     if x <= 0:
-        return math.nan if x % 1 == 0 else _polygamma(0, 1 - x) - math.pi / math.tan(math.pi * x)
+        pole = x == -math.inf or x % 1 == 0
+        return math.inf if pole else _polygamma(0, 1 - x) - math.pi / math.tan(math.pi * x)
     steps = max(0, math.ceil(30 - x))
     w = x + steps
     v = 1 / (w * w) if w < 1e150 else 0.0

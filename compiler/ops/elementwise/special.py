@@ -64,7 +64,7 @@ def _reflected(x: np.ndarray, of_positive: Callable[[np.ndarray], np.ndarray], *
     angle = np.pi * (wide - np.floor(wide + 0.5))  # exact, unlike pi * x near a pole
     below = value - np.pi / np.tan(angle) if order == 0 else np.square(np.pi / np.sin(angle)) - value
     pole = (wide <= 0) & (wide == np.floor(wide))
-    return np.where(pole, np.inf if order else np.nan, np.where(wide < 0, below, value)).astype(x.dtype)
+    return np.where(pole, np.inf, np.where(wide < 0, below, value)).astype(x.dtype)
 
 
 def _digamma_of_positive(x: np.ndarray) -> np.ndarray:
@@ -107,7 +107,7 @@ def trigamma(x: Any) -> Any:
     primitive="digamma", samples=positive(), grad=lambda g, y, x: (g * trigamma(x),),
 )
 def digamma(x: Any) -> Any:
-    """The derivative of lgamma.
+    """The derivative of lgamma. Infinite at 0, -1, -2, and so on.
 
     >>> sg.Session().run(sg.digamma([1.0, 2.0])).round(4)
     array([-0.5772,  0.4228], dtype=float32)

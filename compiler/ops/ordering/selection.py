@@ -131,10 +131,12 @@ def partition_places(partitions: Any, *, num_partitions: int) -> Any:
 
 @host(tf="DynamicStitch", type=lambda indices: TensorType(int32, (None,)), dtypes=_INT)
 def stitch_sources(indices: Any) -> Any:
-    """Return the last position among the `indices` of each number up to the greatest one, or -1 if absent."""
+    """Return the last position among the `indices` of each number up to the greatest one."""
     require((indices >= 0).all(), "indices must not be negative")
     count = int(indices.max(initial=-1)) + 1
     require_memory(count * int32.size)
     sources = np.full(count, -1, np.int32)
     sources[indices] = np.arange(len(indices))
+    missing = np.flatnonzero(sources < 0)
+    require(missing.size == 0, f"no slice is for place {missing[:1]} of {count}")
     return sources

@@ -48,17 +48,20 @@ def _inverse(op: Any, rank: int, input_tensor: Any, fft_length: Any, name: str |
     with name_scope(name, op.name, [input_tensor, fft_length]) as scope:
         x = _as(input_tensor, complex64)
         if fft_length is None:
-            *others, last = _last_sizes(x, rank, op.name)
-            fft_length = [*others, (last - 1) * 2]
+            sizes = _last_sizes(x, rank, op.name)
+            fft_length = [*(sizes[n] for n in range(rank - 1)), (sizes[rank - 1] - 1) * 2]
         return op(x, fft_length=fft_length, name=scope)
 
 
-def _last_sizes(x: Tensor, rank: int, call: str) -> list[Size]:
+def _last_sizes(x: Tensor, rank: int, call: str) -> Any:
+    """Return the sizes of the last axes: a vector if the rank of `x` is unknown."""
     with checked(call):
         require(
-            x.type.rank is not None and x.type.rank >= rank,
+            x.type.rank is None or x.type.rank >= rank,
             f"the input has shape {x.shape}, and at least {rank} axes are needed",
         )
+    if x.type.rank is None:
+        return ops.shape_of(x)[-rank:]
     return [size_of(x, axis) for axis in range(-rank, 0)]
 
 
