@@ -15,7 +15,6 @@ import numpy as np
 from staticgraph.arrays.array_ops import concat, expand_dims, reshape, shape, squeeze
 from staticgraph.arrays.creation import ones_like, zeros_like
 from staticgraph.arrays.creation import range as range_
-from staticgraph.arrays.equal_sizes import beginning_alike
 from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
@@ -387,6 +386,8 @@ def dynamic_partition(
 
     `partitions` has the shape of the first axes of `data`, and must be of known rank.
     """
+    from staticgraph.arrays.equal_sizes import beginning_alike  # few graphs need it
+
     with name_scope(name, "DynamicPartition", [data, partitions]) as scope:
         data = convert_to_tensor(data, name="data")
         partitions = convert_to_tensor(partitions, int32, name="partitions")
@@ -415,6 +416,8 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
 
     Of several slices for one place the last one counts.
     """
+    from staticgraph.arrays.equal_sizes import beginning_alike  # few graphs need it
+
     with name_scope(name, "DynamicStitch", [*indices, *data]) as scope:
         places = [convert_to_tensor(p, int32, name=f"indices_{i}") for i, p in enumerate(indices)]
         items = [convert_to_tensor(d, name=f"data_{i}") for i, d in enumerate(data)]
