@@ -71,7 +71,7 @@ def _fitting(dense: Tensor, axis: int, length: Tensor, unknown: bool) -> Tensor:
     with uncounted(dense.graph):
         sizes = [length, ops.shape_of(dense, out_type=length.dtype)[axis]]
         text = "sparse_tensor_dense_matmul: rows of the sparse matrix must be as long as columns of b:"
-        return where_true(ops.equal(*sizes), dense, text, sizes)
+        return where_true(ops.equal(sizes[0], sizes[1]), dense, text, sizes)
 
 
 def _kept(x: SparseTensor, axis: Any, call: str) -> tuple[Any, Any]:
