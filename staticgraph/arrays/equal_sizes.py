@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.building.framework import control_dependencies
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import is_known, size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import InvalidArgumentError, ShapeError, misuse
 from staticgraph.compiler.graph.recording.op_count import uncounted
@@ -67,3 +69,29 @@ def beginning_alike(x: Tensor, y: Tensor, names: tuple[str, str]) -> Tensor:
         same = same_sizes(text, ops.shape_of(x)[:rank], [ops.shape_of(y)])
         with control_dependencies([same]):
             return ops.identity(x)
+
+
+def as_long(what: str, tensor: Tensor, axis: int, other: Tensor, of: int) -> Tensor:
+    """`tensor`, which must be as long along an axis as another one is along an axis of its own.
+
+    Args:
+        what: Both together, in the error's words.
+        tensor: A tensor that has the axis, or is of unknown rank.
+        axis: The axis.
+        other: The other tensor.
+        of: Its axis.
+
+    Raises:
+        ShapeError: If it is not. If a length is not known yet, an InvalidArgumentError comes when it is run.
+    """
+    if other is tensor and axis == of:
+        return tensor
+    with uncounted(tensor.graph):
+        sizes = size_of(tensor, axis), size_of(other, of)
+        text = f"{what}: {tensor.name} must be as long along axis {axis} as {other.name} along axis {of}:"
+        if not is_known(*sizes):
+            return where_true(ops.equal(*sizes), tensor, text, [convert_to_tensor(size) for size in sizes])
+    if sizes[0] == sizes[1]:
+        return tensor
+    made = [(each.name, each.op.where) for each in (tensor, other)]
+    raise misuse(ShapeError, f"{text} {sizes[0]} and {sizes[1]}", made=made)

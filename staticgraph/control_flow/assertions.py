@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.building.framework import control_dependencies, graph_of, name_scope
-from staticgraph.building.inputs import convert_to_tensor, identity
-from staticgraph.building.sizes import get_static_value, is_known, size_of
+from staticgraph.building.framework import graph_of, name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.sizes import get_static_value
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32, string
-from staticgraph.compiler.graph.errors import DtypeError, InvalidArgumentError, ShapeError, misuse
+from staticgraph.compiler.graph.errors import DtypeError, InvalidArgumentError, misuse
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.text.summaries import first_elements
@@ -106,30 +106,3 @@ def check(
 def _known_text(item: Any) -> str:
     value = get_static_value(item) if isinstance(item, Tensor) else item
     return str(item if value is None else value).rstrip()
-
-
-def as_long(what: str, tensor: Tensor, axis: int, other: Tensor, of: int) -> Tensor:
-    """`tensor`, which must be as long along an axis as another one is along an axis of its own.
-
-    Args:
-        what: Both together, in the error's words.
-        tensor: A tensor that has the axis, or is of unknown rank.
-        axis: The axis.
-        other: The other tensor.
-        of: Its axis.
-
-    Raises:
-        ShapeError: If it is not. If a length is not known yet, an InvalidArgumentError comes when it is run.
-    """
-    if other is tensor and axis == of:
-        return tensor
-    with counted_as(tensor.graph, 0):
-        sizes = size_of(tensor, axis), size_of(other, of)
-        text = f"{what}: {tensor.name} must be as long along axis {axis} as {other.name} along axis {of}:"
-        if is_known(*sizes):
-            if sizes[0] == sizes[1]:
-                return tensor
-            made = [(each.name, each.op.where) for each in (tensor, other)]
-            raise misuse(ShapeError, f"{text} {sizes[0]} and {sizes[1]}", made=made)
-        with control_dependencies([Assert(ops.equal(*sizes), [text, *sizes])]):
-            return identity(tensor)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.arrays.array_ops import shape
+from staticgraph.arrays.equal_sizes import as_long
 from staticgraph.building import nest
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
@@ -14,7 +15,6 @@ from staticgraph.compiler.graph.errors import ShapeError, headline, misuse
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.control_flow.assertions import as_long
 from staticgraph.control_flow.loops import row_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 

@@ -7,6 +7,7 @@ from typing import Any
 from staticgraph.arrays.array_ops import concat, expand_dims, reshape, shape, stack, transpose
 from staticgraph.arrays.creation import fill, zeros_like
 from staticgraph.arrays.creation import range as numbers
+from staticgraph.arrays.equal_sizes import as_long
 from staticgraph.arrays.indexing import gather, one_hot
 from staticgraph.arrays.sorting import cumsum
 from staticgraph.building.framework import control_dependencies, name_scope
@@ -17,7 +18,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.control_flow.assertions import as_long
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.mathematics.math_ops import logical_and, maximum

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.arrays.array_ops import reverse, reverse_sequence, shape
+from staticgraph.arrays.equal_sizes import as_long
 from staticgraph.building import nest
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler.graph.dtypes import int32
@@ -12,7 +13,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import count_loop_as, count_more, op_count, set_op_count
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.control_flow.assertions import as_long
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.nn.rnn_cell.base import LayerRNNCell

@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_b
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import conjugate
 from staticgraph.mathematics.reductions import reduce_prod
-from staticgraph.sparse.structure import extents, is_axis, places, positions, reorder, retain
+from staticgraph.sparse.structure import Extents, is_axis, positions, reorder, retain
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 
 
@@ -91,9 +91,8 @@ def _kept(x: SparseTensor, axis: Any, call: str) -> tuple[Any, Any]:
 
 
 def _groups(x: SparseTensor, kept: Any) -> tuple[Tensor, Tensor]:
-    """The number of each element's group, of those that agree in the axes that are kept; their sizes."""
-    sizes = ops.gather(x.dense_shape, kept, axis=0)
-    return positions(ops.gather(x.indices, kept, axis=1), sizes), sizes
+    """The group of each element, by its place [n, rank] along the axes that are kept; their sizes."""
+    return ops.gather(x.indices, kept, axis=1), ops.gather(x.dense_shape, kept, axis=0)
 
 
 def _reduced(op: Any, sp_input: Any, axis: Any, keepdims: bool, call: str) -> Tensor:
@@ -101,8 +100,8 @@ def _reduced(op: Any, sp_input: Any, axis: Any, keepdims: bool, call: str) -> Te
     x = as_sparse(sp_input)
     with name_scope(None, call, [x]):
         kept, reduced = _kept(x, axis, call)
-        groups, sizes = _groups(x, kept)
-        count = reduce_prod(sizes)
+        places, sizes = _groups(x, kept)
+        groups, count = positions(places, sizes), reduce_prod(sizes)
         made = op(x.values, groups, num_segments=count)
         if op is not ops.unsorted_segment_sum:
             used = ops.unsorted_segment_sum(ops.ones_like(groups), groups, num_segments=count)
@@ -115,12 +114,13 @@ def _reduced_sparse(op: Any, sp_input: Any, axis: Any, keepdims: bool, call: str
     x = as_sparse(sp_input)
     with name_scope(None, call, [x]):
         kept, reduced = _kept(x, axis, call)
-        groups, sizes = _groups(x, kept)
-        found, numbers = unique(groups)
+        places, sizes = _groups(x, kept)
+        box = Extents(sizes, places)
+        found, numbers = unique(box.positions(places))
         values = op(x.values, numbers, num_segments=ops.size_of(found))
         if keepdims:
             sizes = ops.select(reduced, np.int64(1), x.dense_shape)
-        return reorder(SparseTensor(places(found, sizes), values, sizes))
+        return reorder(SparseTensor(box.places(found), values, sizes))
 
 
 def _arguments(axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any) -> tuple[Any, bool]:
@@ -198,13 +198,13 @@ def _combined(sp_a: Any, sp_b: Any, op: Any, name: str, threshold: Any = None) -
     a, b = as_sparse(sp_a), as_sparse(sp_b)
     with name_scope(None, name, [a, b]):
         sizes = same_sizes("Operands' shapes do not match", a.dense_shape, [b.dense_shape])
-        whole = extents(sizes, a.indices, b.indices)
-        own = positions(a.indices, whole)
-        found, numbers = unique(ops.concat([own, positions(b.indices, whole)], axis=0))
+        box = Extents(sizes, a.indices, b.indices)
+        own = box.positions(a.indices)
+        found, numbers = unique(ops.concat([own, box.positions(b.indices)], axis=0))
         split, count = ops.size_of(own), ops.size_of(found)
         first = ops.unsorted_segment_sum(a.values, numbers[:split], num_segments=count)
         second = ops.unsorted_segment_sum(b.values, numbers[split:], num_segments=count)
-        made = SparseTensor(places(found, whole), op(first, second), sizes)
+        made = SparseTensor(box.places(found), op(first, second), sizes)
         if threshold is not None:
             owners = ops.unsorted_segment_sum(ops.ones_like(numbers), numbers, num_segments=count)
             large = ops.greater_equal(ops.abs(made.values), threshold)

@@ -12,7 +12,7 @@ import numpy as np
 from staticgraph.arrays.array_ops import concat as joined
 from staticgraph.arrays.array_ops import one_of, stack
 from staticgraph.arrays.casts import cast
-from staticgraph.arrays.equal_sizes import holds, same_sizes, where_true
+from staticgraph.arrays.equal_sizes import holds, same_sizes
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.arrays.indexing import boolean_mask, where
 from staticgraph.building.framework import control_dependencies, name_scope
@@ -25,27 +25,44 @@ from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import counted_as, uncounted
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.mathematics.reductions import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
+from staticgraph.mathematics.reductions import (
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 
 
 def positions(indices: Tensor, sizes: Tensor) -> Tensor:
     """Row-major numbers of places [n, rank], in a tensor whose axes have the sizes [rank].
 
-    A run in which a place is outside is an InvalidArgumentError: its number would be another one's.
+    A place that is outside has the number of no place: all of them together.
     """
-    with uncounted(indices.graph):
-        inside = ops.logical_and(ops.greater_equal(indices, 0), ops.less(indices, sizes))
-        text = "the indices of a sparse tensor must be in its shape:"
-        indices = where_true(reduce_all(inside), indices, text, [indices, sizes])
-    return reduce_sum(indices * _strides(sizes), axis=1)
+    numbers = reduce_sum(indices * _strides(sizes), axis=1)
+    inside = ops.logical_and(ops.greater_equal(indices, 0), ops.less(indices, sizes))
+    return ops.select(reduce_all(inside, axis=1), numbers, reduce_prod(sizes))
 
 
-def extents(sizes: Tensor, *indices: Tensor) -> Tensor:
-    """The sizes of the axes, or larger ones that have all the places [n, rank] in them."""
-    for each in indices:
-        sizes = ops.maximum(sizes, reduce_max(each, axis=0) + np.int64(1))  # the least number, of none
-    return sizes
+class Extents:
+    """A box that has all the places of some sparse tensors, inside their shapes or not."""
+
+    def __init__(self, sizes: Tensor, *indices: Tensor) -> None:
+        self.first: Any = np.int64(0)
+        for each in indices:  # of no places, the greatest and the least number
+            self.first = ops.minimum(self.first, reduce_min(each, axis=0))
+            sizes = ops.maximum(sizes, reduce_max(each, axis=0) + np.int64(1))
+        self._sizes = sizes - self.first
+
+    def positions(self, indices: Tensor) -> Tensor:
+        """Row-major numbers of places in the box."""
+        return reduce_sum((indices - self.first) * _strides(self._sizes), axis=1)
+
+    def places(self, numbers: Tensor) -> Tensor:
+        """The inverse of `positions`."""
+        return places(numbers, self._sizes) + self.first
 
 
 def places(numbers: Tensor, sizes: Tensor) -> Tensor:
@@ -176,7 +193,7 @@ def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
     """The same tensor with its places in row-major order."""
     x = as_sparse(sp_input)
     with name_scope(name, "SparseReorder", [x]):
-        order = ops.row_major_order(positions(x.indices, extents(x.dense_shape, x.indices)))
+        order = ops.row_major_order(Extents(x.dense_shape, x.indices).positions(x.indices))
         indices, values = (ops.gather(part, order, axis=0) for part in (x.indices, x.values))
         return SparseTensor(indices, values, x.dense_shape)
 

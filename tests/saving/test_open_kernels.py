@@ -160,11 +160,17 @@ def _state(batch: sg.Tensor, x: sg.Tensor) -> sg.Tensor:
     return sg.nn.dynamic_rnn(cell, x, initial_state=cell.zero_state(batch, sg.float32))[0]
 
 
+def _asserted(size: sg.Tensor, x: sg.Tensor) -> sg.Tensor:
+    with sg.control_dependencies([sg.Assert(sg.equal(sg.shape(x)[0], sg.shape(size)[0]), ["another shape"])]):
+        return x * 2.0
+
+
 SIZED = {  # what is made of `size` and `x`, the shape of `size`, and that of x in a run of n rows and m steps
     "zero_state": (_state, [], [None, None, 4], lambda n, m: (n, [n, m, 4])),
     "zeros": (lambda size, x: sg.zeros([size, 3]) + x, [], [3], lambda n, m: (n, [3])),
     "reshape": (lambda size, x: sg.reshape(x, size) * 2.0, [2], [None], lambda n, m: ([n, m], [n * m])),
     "range": (lambda size, x: sg.cast(sg.range(size), sg.float32) + x, [], [], lambda n, m: (n, [])),
+    "assertion": (_asserted, [None], [None, None], lambda n, m: ([m] * n, [n, m])),
     "mask": (lambda size, x: sg.sequence_mask(sg.cast(x, sg.int32), size), [], [None], lambda n, m: (m, [n])),
 }
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from staticgraph.compiler.capture.rules.operations import answer_of_sizes
 from staticgraph.compiler.capture.walk import RULES, CaptureRule, Made, Walk
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close
@@ -26,9 +27,15 @@ def capture_effect(walk: Walk, op: Operation) -> Made:
 
 
 def capture_assertion(walk: Walk, op: Operation) -> Made:
-    """Return nothing, of an assertion. It acts if not all of its condition is True."""
+    """Return nothing, of an assertion. It acts if not all of its condition is True.
+
+    An assertion about sizes, such as that two are equal, is answered now, and the answer becomes a guard: a
+    step in which it holds calls no Python.
+    """
     inputs = [walk.value(t) for t in op.tensors]
-    return _conditional(walk, op, inputs, ops.logical_not(ops.reduce_all(inputs[0])))
+    known = None if inputs[0].constant is not None else answer_of_sizes(inputs[0])
+    wrong = ops.logical_not(ops.reduce_all(inputs[0] if known is None else known))
+    return _conditional(walk, op, inputs, wrong)
 
 
 def capture_numerics_check(walk: Walk, op: Operation) -> Made:

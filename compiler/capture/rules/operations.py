@@ -38,7 +38,7 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
     if (needs := walk.lacking([tensor])) is not None:
         return needs
     value = walk.feeds.known(walk.value(tensor))
-    for known in (value.known, _answer(value), _clipped(value)):
+    for known in (value.known, answer_of_sizes(value), _clipped(value)):
         if known is not None:
             return known
     nodes = toposort([value])
@@ -68,7 +68,7 @@ def counted(walk: Walk, op: Operation, *given: Value) -> AnySize | Needs:
     return (NeedsFeeds if tensor in walk.feeds.params else NeedsStage)((tensor,))
 
 
-def _answer(value: Value) -> np.ndarray | None:
+def answer_of_sizes(value: Value) -> np.ndarray | None:
     """Return a truth value or a size, such as `where(n > 2, n, 2)`, as open sizes of the run at hand tell it.
 
     The answers to comparisons become guards.
