@@ -282,6 +282,66 @@ def test_damaged_descriptions_are_refused(tmp_path: Path, change: Any, message: 
     assert sg.load(path).trains
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The bytes of a file with machine code of a function and of a training step."""
+    with sg.options(open_sizes=False):
+        return net(tmp_path_factory.mktemp("trained") / "net.sg", shapes=SHAPES[0]).read_bytes()
+
+
+def put(field: str, number: int, value: Any) -> Any:
+    """A change of one entry of a list of the record of the training step."""
+    return lambda told: told[field].__setitem__(number, value)
+
+
+def drop(*fields: str) -> Any:
+    """A change that drops the last entry of these lists."""
+    return lambda told: [told[field].pop() for field in fields]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (drop("arguments"), "has 15 arguments, and its step has 16"),
+        (drop("reads", "needed"), "has 16 arguments, and its step has 15"),
+        (drop("feeds"), "has 16 arguments, and its step has 15"),
+        (drop("counters", "advances"), "has 16 arguments, and its step has 15"),
+        (drop("results"), "has 15 results, and its step has 16"),
+        (lambda told: told["results"].extend([["float32", []]] * 2), "has 18 results, and its step has 16"),
+        (lambda told: told.update(fetches=1, results=told["results"][1:]), "returns 1 values, .*signature 2"),
+        (lambda told: told.update(checked=True), "has 16 results, and its step has 17"),
+        (lambda told: told.update(checked=True, results=[*told["results"], ["int8", []]]), "not bool"),
+        (put("arguments", 0, ["float64", [1, 8, 8, 1]]), "has x:0 as float64"),
+        (put("arguments", 0, ["float32", [1, 8, 8, 2]]), "has x:0 as float32"),
+        (put("arguments", 1, ["float32", [300, 3, 1, 4]]), "has conv2d/kernel:0 as"),
+        (put("arguments", 2, ["float64", [4]]), "has conv2d/bias:0 as float64"),
+        (put("arguments", -1, ["uint64", [1]]), "the state of a random op as"),
+        (put("results", 0, ["float32", [1, 4]]), r"has .*as float32\[1, 4\]"),
+        (put("results", 2, ["float32", [3, 3, 1, 3]]), "has conv2d/kernel:0 as"),
+        (put("reads", 0, "dense/kernel"), "an operation twice"),
+        (put("reads", 0, "x"), "reads x, which is no variable"),
+        (put("writes", 0, "x"), "writes x, which is no variable"),
+        (put("writes", 1, "conv2d/kernel"), "an operation twice"),
+        (put("needed", 0, "loss"), "no operation|no variable"),
+        (put("counters", 0, "conv2d/kernel"), "which is no random op"),
+        (put("in_place", 0, 0), "overwrites its argument 0"),
+        (put("in_place", 0, 15), "overwrites its argument 15"),
+        (put("in_place", 0, -2), "overwrites its argument -2"),
+        (lambda told: told.update(may_overwrite=False), "overwrites its argument 1"),
+        (lambda told: told["draws"].append("conv2d/kernel"), "which is no random op"),
+    ],
+)  # fmt: skip
+def test_a_record_that_contradicts_itself_or_the_graph_is_refused(
+    tmp_path: Path, trained: bytes, change: Any, message: str
+):
+    """Native code would read or write outside the arrays that the session makes by the record."""
+    path = tmp_path / "net.sg"
+    path.write_bytes(trained)
+    rewritten(path, lambda head, _: change(head["programs"][1]))
+    with pytest.raises(InvalidFileError, match=message):
+        sg.load(path, trusted=True)
+
+
 def test_code_of_another_layout_is_told_apart():
     """The sources that decide it are there: without one of them, all versions would look alike."""
     assert all((ROOT / "compiler" / name).is_file() for name in kernels._DECIDING)

@@ -45,6 +45,7 @@ from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files import graph_json
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.attributes import Kinds, check, dump, fields, items, parse
+from staticgraph.runtime.files.code.coherence import require_coherent, require_type
 from staticgraph.runtime.files.code.open_record import OpenRecord, encode_open_type, open_record
 from staticgraph.runtime.files.signature import BoundFunction
 from staticgraph.runtime.program_cache import ProgramCache
@@ -240,6 +241,13 @@ def _adopt(session: Session, bound: BoundFunction, told: dict[str, Any], constan
     feeds = tuple(_input(bound, name) for name in items(told["feeds"], "the feeds of a program", str))
     opened = OpenRecord(told["open"])
     prepared = _prepared(bound.graph, feeds, told, opened, constants)
+    fetched = Fetches(bound.graph, bound.fetches).tensors
+    if len(fetched) != prepared.step.fetches:
+        raise InvalidFileError(
+            f"a program returns {prepared.step.fetches} values, and its signature {len(fetched)}"
+        )
+    for tensor, type in zip(fetched, prepared.program.results, strict=False):
+        require_type(tensor, type)
     run, limit = session.run_for(bound.fetches, feeds, [prepared.step]), session.settings.memory_limit
     if told["open"] is not None:
         shapes, blocks = _open_sizes(prepared, opened)
@@ -378,9 +386,6 @@ def _prepared(
     for field in ("shared", "private", "fetches"):
         if not 0 <= told[field] <= _MOST_BYTES:
             raise InvalidFileError(f"the {field!r} of a program is {told[field]}")
-    for number in items(told["in_place"], "the arguments in place of a program", int):
-        if not len(feeds) <= number < len(arguments):
-            raise InvalidFileError(f"a program overwrites its argument {number}")
     arena = opened.size(told["arena"], "the arena of a program")
     if not isinstance(arena, Size) and not 0 <= arena <= _MOST_BYTES:
         raise InvalidFileError(f"the arena of a program has {arena} bytes")
@@ -406,6 +411,8 @@ def _prepared(
         told["may_overwrite"],
         checked=told["checked"], needed=[*operations("needed")],
     )  # fmt: skip
+    in_place = items(told["in_place"], "the arguments in place of a program", int)
+    require_coherent(step, arguments, results, in_place)
     if not all(name.isascii() for name in items(told["codes"], "the functions of a program", str)):
         raise InvalidFileError("a function of a program has an impossible name")
     return prepared(step, arguments, results, told, constants)

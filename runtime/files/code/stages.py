@@ -17,7 +17,6 @@ from staticgraph.compiler.capture.segments import count_of, is_host
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
@@ -25,6 +24,7 @@ from staticgraph.runtime.cpu.backend import bound
 from staticgraph.runtime.cpu.disk.loaded_program import LoadedProgram
 from staticgraph.runtime.files import graph_json
 from staticgraph.runtime.files.attributes import Kinds, check, fields, items
+from staticgraph.runtime.files.code.coherence import require_type
 from staticgraph.runtime.host_ops.planned_run import PlannedStage
 from staticgraph.runtime.host_ops.segmented_run import StageKey
 from staticgraph.runtime.program_cache import ProgramCache
@@ -166,14 +166,11 @@ class StagedRun:
         key, step = self.stage(number), program.step
         made = [*key.tensors, *(t for _, t in step.captured)]
         types = program.program
-        pairs = [*zip(key.feeds, types.arguments, strict=False)]
-        pairs += [(t, r) for t, r in zip(made, types.results, strict=False) if isinstance(t, Tensor)]
-        if len(made) != step.fetches or len(types.arguments) < len(key.feeds):
+        if len(made) != step.fetches:
             raise InvalidFileError("a stage has other values than its program")
-        for tensor, type in pairs:
-            shape = tuple(n if isinstance(n, int) else None for n in type.static_shape)
-            if tensor.dtype is not type.dtype or not compatible(shape, tensor.type.shape):
-                raise InvalidFileError(f"a stage has {tensor.name} as {type}")
+        for tensor, type in zip(made, types.results, strict=False):
+            if isinstance(tensor, Tensor):
+                require_type(tensor, type)
         self._stages[number].programs.append((program, shapes, blocks))
 
     def adopt(self, fetches: Any, feeds: Sequence[Tensor], session: Session) -> None:
