@@ -55,6 +55,16 @@ def restore(prefix: str, variables: Mapping[str, Saved], session: Session, resha
     commit(variables, values, session)
 
 
+def arrays(prefix: str) -> dict[str, Stored]:
+    """Copies of all values of a checkpoint, by key."""
+
+    def take(_: dict[str, Any], members: dict[str, memoryview]) -> dict[str, Stored]:
+        found = safetensors.read(members[_WEIGHTS], _WEIGHTS)
+        return {key: (stored[0], owned(stored)) for key, stored in found.items()}
+
+    return container.read(checkpoint_file(prefix), "checkpoint", {}, (_WEIGHTS,), take)
+
+
 def chosen(
     prefix: str, variables: Mapping[str, Saved], found: Mapping[str, Stored], reshape: bool
 ) -> dict[str, np.ndarray]:

@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.errors import FailedPreconditionError, InvalidAr
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.ops.kinds import host
 from staticgraph.compiler.support.forks import brief
-from staticgraph.runtime.state.resources import resources
+from staticgraph.runtime.state.resources import Resources, resources
 
 
 class Table(Protocol):
@@ -44,8 +44,8 @@ class _Entries:
         self.values = None
 
 
-def _entries(table: Table) -> _Entries:
-    return resources().of(table, lambda: _Entries(table.begins_empty))
+def _entries(table: Table, held: Resources | None = None) -> _Entries:
+    return (held or resources()).of(table, lambda: _Entries(table.begins_empty))
 
 
 def _listed(keys: np.ndarray, table: Table) -> list[Any]:
@@ -113,12 +113,23 @@ def table_size(*, table: Table) -> Any:
 )
 def table_export(*, table: Table) -> Any:
     """The keys and values of a table."""
-    entries = _entries(table).known()
+    return listed_entries(table, resources())
+
+
+def listed_entries(table: Table, held: Resources) -> tuple[np.ndarray, np.ndarray]:
+    """The keys and values of a table in the session whose resources these are."""
+    entries = _entries(table, held).known()
     shape: tuple[Any, ...] = (len(entries), *table.value_shape)
     values = np.empty(shape, table.value_dtype.numpy)
     for i, value in enumerate(entries.values()):
         values[i] = value
-    return table.key_dtype.round(list(entries)), values
+    keys: np.ndarray = table.key_dtype.round(list(entries))
+    return keys, values
+
+
+def replace_entries(table: Table, keys: np.ndarray, values: np.ndarray, held: Resources) -> None:
+    """Give a table these entries and no others, in the session whose resources these are."""
+    _entries(table, held).values = dict(zip(keys.tolist(), values, strict=True))
 
 
 @host(tf="LookupTableInsertV2", type=lambda k, v, table: (), stateful=True, vars={"keys": "K", "values": "V"})

@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexing import where
-from staticgraph.building.framework import GraphKeys, get_collection, name_scope
+from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, name_scope
 from staticgraph.building.inputs import convert_to_tensor, group
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64, string
@@ -25,6 +25,7 @@ from staticgraph.domains.strings.text import as_string
 from staticgraph.mathematics.math_ops import not_equal
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.lookup import operations
+from staticgraph.tf1.lookup.saved_entries import SavedEntries
 from staticgraph.tf1.lookup.sources import _Initializer
 
 
@@ -118,6 +119,7 @@ class MutableHashTable(_Table):
     """A table that is empty at first, and that operations change. Values have the default's shape."""
 
     begins_empty = True
+    _buckets: int | None = None
 
     def __init__(
         self,
@@ -130,6 +132,8 @@ class MutableHashTable(_Table):
         super().__init__(as_dtype(key_dtype), as_dtype(value_dtype), default_value, name)
         self.value_shape = tuple(self._default.shape.as_list())
         count_more(get_default_graph(), int(checkpoint))  # the entries that a checkpoint takes
+        if checkpoint:
+            add_to_collection(GraphKeys.SAVEABLE_OBJECTS, SavedEntries(name, self, self._buckets))
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
         """The operation that adds entries, or changes their values."""
@@ -171,6 +175,7 @@ class DenseHashTable(MutableHashTable):
         name: str = "MutableDenseHashTable",
         checkpoint: bool = True,
     ) -> None:
+        self._buckets = initial_num_buckets or 0
         super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
         given = {"empty_key": empty_key, "deleted_key": deleted_key}
         self.reserved = {label: _known(key, self.key_dtype) for label, key in given.items()}

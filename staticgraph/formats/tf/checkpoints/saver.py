@@ -7,12 +7,13 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from staticgraph.building.framework import GraphKeys, get_default_graph
 from staticgraph.compiler.graph.checks.arguments import path_of
+from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.recording.op_count import count_more
@@ -45,19 +46,37 @@ class _Unasked(int):
 _OUR_OWN = _Unasked(_V2)
 
 
+class Saveable(Protocol):
+    """State of a session besides variables, such as the entries of a lookup table."""
+
+    name: str
+
+    def saved(self, resources: Any) -> dict[str, Stored]:
+        """The arrays of a checkpoint, by name."""
+        ...
+
+    def fitting(self, prefix: str, found: Mapping[str, Stored]) -> Any:
+        """Return what `restore` takes, from the arrays of a checkpoint; the errors of `Saver.restore`."""
+        ...
+
+    def restore(self, entries: Any, resources: Any) -> None:
+        """Set the state in a session."""
+        ...
+
+
 class Saver:
-    """Saves and restores variables of a graph.
+    """Saves and restores variables of a graph, and mutable lookup tables.
 
     `var_list`: a list of variables, or a dict from the names that they have in checkpoints; all global
-    variables by default. A partitioned variable is one entry, under its own name.
+    variables and mutable tables by default. A partitioned variable is one entry, under its own name.
     `max_to_keep`: older checkpoints than the last so many are removed; None or 0 keeps
     all. `keep_checkpoint_every_n_hours`: one per so many hours is kept besides. `reshape`: restored values
     need only have the right number of elements. `pad_step_number`: steps in file names have eight digits.
     `save_relative_paths`: the file `checkpoint` names paths relative to itself. `write_version`: where it is
     given, checkpoints are TensorFlow's, in its second format (`model.index` and `model.data-00000-of-00001`);
-    else a checkpoint is one file in a format of our own. All formats are restored, its first one too. The
-    other parameters are those of TensorFlow and change nothing: a checkpoint is written in one go, and
-    nothing is added to the graph.
+    else, unless tables hold strings, a checkpoint is one file in a format of our own. All formats are
+    restored, its first one too. The other parameters are those of TensorFlow and change nothing: a checkpoint
+    is written in one go, and nothing is added to the graph.
 
     ValueError if there is no variable to save, TypeError for what is no variable.
 
@@ -105,6 +124,7 @@ class Saver:
         self._relative = save_relative_paths
         self._for_tensorflow = write_version is not _OUR_OWN
         self._variables: dict[str, Saved] | None = None
+        self._others: dict[str, Saveable] = {}
         self._more: dict[str, Stored] = {}  # values that belong to no variable of this process
         self._kept: list[tuple[str, float]] = []
         self._described: tuple[Any, bytes] | None = None
@@ -128,9 +148,12 @@ class Saver:
             )
         if not given and not self._allow_empty:
             raise misuse(ValueError, "No variables to save", "make them before the Saver, or pass var_list")
-        self._var_list, self._variables = given, _by_key(given)
+        self._var_list = given
+        self._others, rest = _apart(given)
+        self._variables = _by_key(rest)
         self._next_kept = time.time() + self._every
-        count_more(get_default_graph(), 11 + len(self._variables))  # TensorFlow's operations save and restore
+        count = len(self._variables) + len(self._others)
+        count_more(get_default_graph(), 11 + count)  # TensorFlow's operations save and restore
 
     @property
     def variables(self) -> dict[str, Saved]:
@@ -175,7 +198,7 @@ class Saver:
                 ValueError,
                 f"'latest_filename' collides with 'save_path': {latest_filename!r} and {save_path!r}",
             )
-        if not variables:
+        if not variables and not self._others:
             return None
         with suppress(OSError):  # where that is not possible, the write says what is wrong
             os.makedirs(os.path.dirname(prefix) or os.curdir, exist_ok=True)
@@ -193,11 +216,13 @@ class Saver:
         return f"{save_path}-{int(step):08d}" if self._pad else f"{save_path}-{int(step)}"
 
     def _write(self, prefix: str, variables: Mapping[str, Saved], sess: Session) -> None:
-        if not self._for_tensorflow:
-            checkpoint.write(prefix, variables, sess, self._more)
-            return
         with sess.held() as store:
-            write_bundle(prefix, {**collect(variables, store), **self._more})
+            others = [each.saved(store.resources) for each in self._others.values()]
+            more = {**self._more, **{name: stored for each in others for name, stored in each.items()}}
+            if self._for_tensorflow or any(dtype is string for dtype, _ in more.values()):
+                write_bundle(prefix, {**collect(variables, store), **more})
+            else:
+                checkpoint.write(prefix, variables, sess, more)
 
     def _meta_graph(self, graph: Graph, strip_default_attrs: bool) -> bytes:
         """The message of a graph, made once for all checkpoints that are written while it is the same."""
@@ -295,7 +320,7 @@ class Saver:
         """
         variables = self._built("restore")
         _check_session(sess)
-        if not variables:
+        if not variables and not self._others:
             return
         if save_path is None:
             hint = "latest_checkpoint gives None for a folder without checkpoints"
@@ -306,6 +331,8 @@ class Saver:
             raise misuse(ValueError, f"The passed save_path is not a valid checkpoint: {prefix}", hint)
         log.info("Restoring parameters from %s", prefix)
         theirs = tensors_of(prefix)
+        found = theirs if theirs is not None or not self._others else checkpoint.arrays(prefix)
+        entries = {name: each.fitting(prefix, found or {}) for name, each in self._others.items()}
         if theirs is None:
             checkpoint.restore(prefix, variables, sess, self._reshape)
         else:
@@ -317,6 +344,9 @@ class Saver:
             described = object_graph_of(prefix, theirs)
             theirs = theirs if described is None else ByName(described, theirs)
             checkpoint.commit(variables, checkpoint.chosen(prefix, variables, theirs, self._reshape), sess)
+        with sess.held() as store:
+            for name, each in self._others.items():
+                each.restore(entries[name], store.resources)
 
     # Which checkpoints there are
 
@@ -371,6 +401,19 @@ def _by_key(given: Any) -> dict[str, Saved]:
             seen.add(op)
         out[name] = saved
     return out
+
+
+def _apart(given: Any) -> tuple[dict[str, Saveable], Any]:
+    """Return what is saved besides variables, by name, and the variables of a list or dict."""
+    if isinstance(given, Mapping):
+        return {}, given
+    others: dict[str, Saveable] = {}
+    for each in given:
+        if hasattr(each, "fitting"):
+            if each.name in others:
+                raise misuse(ValueError, f"At least two tables have the same name: {each.name}")
+            others[each.name] = each
+    return others, [each for each in given if not hasattr(each, "fitting")] if others else given
 
 
 def _named(variables: Any) -> Iterator[tuple[str | None, Any]]:
