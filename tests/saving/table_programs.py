@@ -43,5 +43,5 @@ def filled(tf, made):
 
 
 def found(tf, made):
-    """What all tables say of their keys."""
+    """Return what all tables say of their keys."""
     return {name: table.lookup(tf.constant(keys, table.key_dtype)) for name, (table, keys, _) in made.items()}

@@ -27,7 +27,7 @@ Arrays = dict[str, tuple[DType, np.ndarray]]
 
 
 class SavedEntries:
-    """What a `Saver` saves of a table: it is in the collection SAVEABLE_OBJECTS.
+    """The part of a table that a `Saver` saves: it is in the collection SAVEABLE_OBJECTS.
 
     Attributes:
         name: The name of the table, as the program gave it.
