@@ -192,6 +192,7 @@ class TensorArray:
             if known is not None and len(set(known)) > 1:
                 text = f"TensorArray.split: rows have one shape, and the lengths are {list(known)}"
                 raise misuse(ShapeError, text, "pad them to the same length")
+            value = self._in_parts(value, parts)
             count = shape(parts)[:1]
             rest = shape(value)[1:]
             rows = reshape(value, concat([count, [-1], rest], 0), name=scope)
@@ -199,6 +200,34 @@ class TensorArray:
             length = known[0] if known else None
             self._merge(None if tail is None else (length, *tail), "split")
             return self.with_flow(rows)
+
+    def _in_parts(self, value: Tensor, lengths: Tensor) -> Tensor:
+        """`value`, in runs in which the lengths are equal, add up to its own, and are as many as the rows."""
+        op, given, rows = self._flow.op, static_value(lengths), size_of(value, 0)
+        size = whole(op.inputs[0]) if op.type == "TensorArrayV3" else size_of(self._flow, 0)
+        if given is not None and is_known(rows, size):
+            if sum(given) == rows and (self._dynamic or size == len(given)):
+                return value
+            text = f"TensorArray.split: {rows} rows are no parts {list(given)} of an array of {size}"
+            raise misuse(ShapeError, text)
+        with counted_as(value.graph, 0):
+            whole_value = ops.cast(ops.shape_of(value)[0], dtype=lengths.dtype)
+            total = ops.reduce_sum(lengths, axis=None)
+            equal = ops.reduce_all(ops.equal(lengths, ops.reduce_max(lengths, axis=None)), axis=None)
+            checks = [
+                (equal, "TensorArray.split: rows have one shape, and the lengths are", [lengths]),
+                (
+                    ops.equal(total, whole_value),
+                    "TensorArray.split: the lengths do not add up:",
+                    [total, whole_value],
+                ),
+            ]
+            if not self._dynamic:
+                rows, given = ops.shape_of(self._flow)[0], ops.size_of(lengths)
+                text = "TensorArray.split: there must be a length for each row of the array:"
+                checks.append((ops.equal(rows, given), text, [rows, given]))
+            with control_dependencies([Assert(holds, [text, *data]) for holds, text, data in checks]):
+                return identity(value)
 
     def size(self, name: str | None = None) -> Tensor:
         """The number of rows."""

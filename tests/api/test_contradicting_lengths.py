@@ -124,3 +124,35 @@ def test_an_array_takes_no_more_rows_than_it_has():
             session.run(fixed, {x: [5, 6, 7]})
     with pytest.raises(ShapeError, match="more rows than the array has: 3, and it has 2"):
         sg.TensorArray(sg.float32, size=2).unstack([1.0, 2.0, 3.0])
+
+
+def test_an_array_is_split_into_as_many_equal_parts_as_it_has_rows():
+    x = sg.placeholder(sg.float32, [None])
+    lengths = sg.placeholder(sg.int32, [None])
+    row = sg.TensorArray(sg.float32, size=2, infer_shape=False).split(x, lengths).read(1)
+    numbers = np.arange(4.0, dtype=np.float32)
+    with sg.Session() as session:
+        assert session.run(row, {x: numbers, lengths: [2, 2]}).tolist() == [2.0, 3.0]
+        for wrong, text in (([1, 3], "one shape"), ([1, 1], "add up"), ([4], "a length for each")):
+            with pytest.raises(InvalidArgumentError, match=text):
+                session.run(row, {x: numbers, lengths: wrong})
+    with pytest.raises(ShapeError, match="are no parts"):
+        sg.TensorArray(sg.float32, size=2).split(numbers, [1, 1])
+
+
+@pytest.mark.parametrize("decoder", [sg.nn.ctc_greedy_decoder, sg.nn.ctc_beam_search_decoder])
+def test_decoders_want_a_length_of_each_sequence_that_is_there(decoder: Any):
+    logits = sg.placeholder(sg.float32, [None, None, 5])
+    lengths = sg.placeholder(sg.int32, [None])
+    (decoded,), _ = decoder(logits, lengths)
+    fed = np.random.default_rng(0).normal(size=[4, 2, 5])
+    with sg.Session() as session:
+        whole = session.run(decoded, {logits: fed, lengths: [0, 4]})
+        none = session.run(decoded, {logits: fed, lengths: [-1, 4]})  # as TensorFlow: no steps
+        assert none.indices.tolist() == whole.indices.tolist()
+        assert none.values.tolist() == whole.values.tolist()
+        for wrong in ([4], [4, 4, 4], [5, 4]):
+            with pytest.raises((InvalidArgumentError, ShapeError), match="length"):
+                session.run(decoded, {logits: fed, lengths: wrong})
+    with pytest.raises(ShapeError, match="sequence length"):
+        decoder(sg.zeros([4, 2, 5]), [4])

@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.ops.kinds import host
 
 _NEVER = -math.inf
@@ -23,12 +23,24 @@ _FLOATS: dict[str, Any] = {
 }
 
 
-def _decoded_type(inputs: TensorType, paths: int) -> tuple[TensorType, ...]:
+def _decoded_type(inputs: TensorType, steps: TensorType, paths: int) -> tuple[TensorType, ...]:
     known = inputs.shape is not None
     require(not known or len(inputs.shape or ()) == 3, f"{inputs} is not [time, batch, classes]")
+    require(steps.rank in (None, 1), f"sequence_length has shape {shape_text(steps.shape)}, not [batch]")
     batch = None if inputs.shape is None else inputs.shape[1]
+    if known and steps.shape is not None:
+        (batch,) = merge((batch,), steps.shape, "there must be a sequence length for each of the batch:")
     one = (TensorType(int64, (None, 2)), TensorType(int64, (None,)), TensorType(int64, (2,)))
     return (*one * paths, TensorType(inputs.dtype, (batch, paths)))
+
+
+def _used(inputs: np.ndarray, sequence_length: np.ndarray) -> list[np.ndarray]:
+    """The steps of each of the batch that count, [time, classes]. A negative length is none at all."""
+    time, batch, _ = inputs.shape
+    require(len(sequence_length) == batch, f"there are {len(sequence_length)} sequence lengths for {batch}")
+    most = max(sequence_length.tolist(), default=0)
+    require(most <= time, f"sequence_length has {most}, and there are {time} time steps")
+    return [inputs[: max(steps, 0), row] for row, steps in enumerate(sequence_length.tolist())]
 
 
 def _sparse(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -42,8 +54,8 @@ def _sparse(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 @host(
-    tf="CTCGreedyDecoder", type=lambda inputs, sequence_length, merge_repeated: _decoded_type(inputs, 1),
-    **_FLOATS,
+    tf="CTCGreedyDecoder", **_FLOATS,
+    type=lambda inputs, sequence_length, merge_repeated: _decoded_type(inputs, sequence_length, 1),
 )
 def ctc_greedy_decoder(inputs: Any, sequence_length: Any, *, merge_repeated: bool) -> Any:
     """The most likely class of each step, without blanks, as indices, values and shape; and minus the sum of
@@ -51,9 +63,9 @@ def ctc_greedy_decoder(inputs: Any, sequence_length: Any, *, merge_repeated: boo
     """
     blank = inputs.shape[2] - 1
     rows, scores = [], []
-    for row, steps in enumerate(sequence_length):
-        best = inputs[:steps, row].argmax(1).tolist()
-        scores.append(-inputs[:steps, row].max(1).sum() if steps else 0.0)
+    for used in _used(inputs, sequence_length):
+        best = used.argmax(1).tolist()
+        scores.append(-used.max(1).sum() if len(used) else 0.0)
         if merge_repeated:
             best = [label for label, _ in groupby(best)]
         rows.append([label for label in best if label != blank])
@@ -61,7 +73,7 @@ def ctc_greedy_decoder(inputs: Any, sequence_length: Any, *, merge_repeated: boo
 
 
 def _beam_type(inputs: TensorType, sequence_length: TensorType, top_paths: int, **_: Any) -> Any:
-    return _decoded_type(inputs, top_paths)
+    return _decoded_type(inputs, sequence_length, top_paths)
 
 
 @host(tf="CTCBeamSearchDecoder", type=_beam_type, **_FLOATS)
@@ -72,7 +84,7 @@ def ctc_beam_search_decoder(
     probabilities. With `merge_repeated`, a label that follows itself counts once.
     """
     logits = inputs.astype(np.float64)
-    found = [_search(logits[:steps, row], beam_width) for row, steps in enumerate(sequence_length)]
+    found = [_search(used, beam_width) for used in _used(logits, sequence_length)]
     least = min(map(len, found), default=top_paths)
     if least < top_paths:
         raise ValueError(f"there are only {least} label sequences for one of the inputs, not {top_paths}")
