@@ -29,7 +29,8 @@ def _decoded_type(inputs: TensorType, steps: TensorType, paths: int) -> tuple[Te
     require(steps.rank in (None, 1), f"sequence_length has shape {shape_text(steps.shape)}, not [batch]")
     batch = None if inputs.shape is None else inputs.shape[1]
     if known and steps.shape is not None:
-        (batch,) = merge((batch,), steps.shape, "there must be a sequence length for each of the batch:")
+        lengths = merge((batch,), steps.shape, "there must be a sequence length for each of the batch:")
+        batch = None if lengths is None else lengths[0]
     one = (TensorType(int64, (None, 2)), TensorType(int64, (None,)), TensorType(int64, (2,)))
     return (*one * paths, TensorType(inputs.dtype, (batch, paths)))
 

@@ -68,10 +68,10 @@ class SavedEntries:
             arrays.append(np.array(array))
         keys, values = arrays
         count = keys.size
-        if values.size != count * int(np.prod(self.table.value_shape)):
+        if values.size != count * self._row:
             text = f"checkpoint {prefix} has {count} keys of table {self.name}, and values of {values.shape}"
             raise misuse(InvalidArgumentError, text)
-        keys, values = keys.reshape(-1), values.reshape(count, *self.table.value_shape)
+        keys, values = keys.reshape(-1), values.reshape(count, *self._row_shape)
         used = np.ones(count, bool)
         for reserved in self.table.reserved.values():
             used &= keys != reserved
@@ -81,13 +81,22 @@ class SavedEntries:
         """Replace the entries of the table in one session."""
         operations.replace_entries(self.table, *entries, resources)
 
+    @property
+    def _row(self) -> int:
+        """The number of elements of a value."""
+        return int(np.prod(self._row_shape))
+
+    @property
+    def _row_shape(self) -> tuple[int, ...]:
+        return tuple(n for n in self.table.value_shape if n is not None)  # a table knows all of them
+
     def _in_buckets(self, keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The buckets of a dense table: each key is in the first free one from that of its hash on."""
         count = self.buckets or _BUCKETS
         while len(keys) > _LOAD * count:
             count *= 2
         held = np.full((count, 1), self.table.reserved["empty_key"], keys.dtype)
-        rows = np.zeros((count, int(np.prod(self.table.value_shape))), values.dtype)
+        rows = np.zeros((count, self._row), values.dtype)
         if self.table.value_dtype is string:
             rows.fill(b"")
         free = np.ones(count, bool)
