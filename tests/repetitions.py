@@ -1,8 +1,8 @@
 """Turns of the tests that take long: each run has its share of them, and leaves the others to the next ones.
 
 @pytest.mark.by_turns("dtype")       each case of the other parameters with one dtype, the dtypes by turns
-@pytest.mark.takes_long              each sixth case; and a test that has no cases in each sixth turn
-@pytest.mark.takes_long(of=key)      each sixth of the cases whose parameters have the same key, at least one
+@pytest.mark.takes_long              each twelfth case; and a test that has no cases in each twelfth turn
+@pytest.mark.takes_long(of=key)      each twelfth of the cases whose parameters have the same key, at least one
 @pytest.mark.takes_long(2)           each second case
 
 The turn of a run is the number of commits behind it: one commit after the other runs other cases, and as many
@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import pytest
 
 ALL = "all"
-SHARES = 6  # of what takes long a run has one
+SHARES = 12  # of what takes long a run has one
 VARIABLE = "TEST_TURN"  # a turn for trees without commits, such as the copy that .ci/run tests
 _ROOT = Path(__file__).resolve().parent.parent
 _Case = TypeVar("_Case")
