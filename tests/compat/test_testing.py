@@ -203,3 +203,9 @@ def test_the_session_of_a_test_keeps_its_variables(case):
     case.tearDown()
     with case.cached_session() as fresh:
         assert fresh is not sess
+
+
+def test_the_case_keeps_the_path_that_it_had_once():
+    from staticgraph.compat.legacy import testing
+
+    assert testing.TestCase is tf.test.TestCase
