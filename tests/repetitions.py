@@ -2,7 +2,7 @@
 
 @pytest.mark.by_turns("dtype")       each case of the other parameters with one dtype, the dtypes by turns
 @pytest.mark.takes_long              each twelfth case; and a test that has no cases in each twelfth turn
-@pytest.mark.takes_long(of=key)      each twelfth of the cases whose parameters have the same key, at least one
+@pytest.mark.takes_long(of=key)      each twelfth of those cases whose parameters have the same key, or one
 @pytest.mark.takes_long(2)           each second case
 
 The turn of a run is the number of commits behind it: one commit after the other runs other cases, and as many
