@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Protocol
 
 from staticgraph.compiler.codegen import abi
@@ -271,9 +271,14 @@ _text = cache(repr)  # of a processor, for each kernel
 
 def _name(work: Loops | Kernel, target: CpuTarget) -> str:
     """The name of a kernel's code among what is kept."""
+    return _digest(target, structure_of(work))
+
+
+@lru_cache(EMITTED_LIMIT)  # code is looked for under its name, and kept under it
+def _digest(target: CpuTarget, structure: tuple[object, ...]) -> str:
     from staticgraph.compiler.kernel.digest import digest  # only with a cache on disk
 
-    return digest(_text(target), structure_of(work))
+    return digest(_text(target), structure)
 
 
 def _from(

@@ -139,7 +139,7 @@ def _replaced(atom: Atom, by: Mapping[str, AnySize], known: dict[Atom, AnySize])
             return positive(replaced(atom.size, by, known))
         case AtMost():
             return at_most(replaced(atom.size, by, known), atom.most)
-    return by[atom] if atom in by else Size({(atom,): 1})
+    return by[atom] if atom in by else made({(atom,): 1})
 
 
 def attribute_at(value: Any, values: Mapping[str, int]) -> Any:

@@ -26,6 +26,7 @@ MOST = (1 << 31) - 1  # the greatest value of a symbol
 OPEN_TEXT = "open<"  # how the text of a size begins: generated code that holds it takes it for a number
 NOMINAL = 64  # the value of a symbol in estimates, which must not depend on the sizes that come first
 MANY = 1024  # its value in estimates of work that several threads may share
+BOUNDED = "case"  # how names begin that end in the greatest value of their symbol
 _DOUBLED = 15  # how often it is doubled in the estimate of what would be zero or negative
 
 
@@ -97,7 +98,7 @@ class Size:
         key: The same of all sizes that are equal to it, such as `n - n // 2` and `(n + 1) // 2`.
     """
 
-    __slots__ = ("terms", "key", "_hash", "_bounds", "_multiples", "_nominal")
+    __slots__ = ("terms", "key", "_hash", "_bounds", "_multiples", "_quotients", "_nominal")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms = self.key = _in_order(terms)
@@ -109,6 +110,7 @@ class Size:
         self._bounds: tuple[int, int] | None = None
         self._nominal: int | None = None
         self._multiples: dict[int, Any] = {}  # shapes and strides ask for the same ones all the time
+        self._quotients: dict[int, Any] = {}
         self._hash = hash(tuple([(monomial, 2 * factor + 1) for monomial, factor in self.key.items()]))
 
     # Arithmetic
@@ -159,6 +161,11 @@ class Size:
             return NotImplemented
         if other < 1:
             raise Undecided(f"{self!r} // {other!r}", sizes=(self,))
+        if (known := self._quotients.get(other)) is None:
+            known = self._quotients[other] = self._divided(other)
+        return known
+
+    def _divided(self, other: int) -> Any:
         whole = made({m: f // other for m, f in self.terms.items() if f % other == 0 or not m})
         rest = made({m: f for m, f in self.terms.items() if f % other and m})
         constant = self.terms.get((), 0) % other
@@ -167,7 +174,7 @@ class Size:
         if (common := math.gcd(content(rest), other)) > 1:  # 6*n0 // 48 is n0 // 8
             return whole + (rest // common + constant // common) // (other // common)
         if next(iter(rest.terms.values())) > 0:
-            return whole + Size({(Quotient(rest + constant, other),): 1})
+            return whole + made({(Quotient(rest + constant, other),): 1})
         # One form for each quotient: -(-n0 // 2) is (n0 + 1) // 2.
         return whole - (other - 1 - constant - rest) // other
 
@@ -245,7 +252,7 @@ else:
 
 def symbol(name: str) -> Any:
     """Return the size that a name stands for: 0 to `MOST`."""
-    return Size({(name,): 1})
+    return made({(name,): 1})
 
 
 def bounds(size: AnySize) -> tuple[int, int]:
@@ -267,7 +274,7 @@ def _bounds(size: Size) -> tuple[int, int]:
     whole, below, above = size * times, 0, 0
     for q, factor in quotients:
         count = factor * times // q.divisor
-        whole = whole - Size({(q,): factor * times}) + q.dividend * count
+        whole = whole - made({(q,): factor * times}) + q.dividend * count
         below, above = below + max(count, 0) * (q.divisor - 1), above + max(-count, 0) * (q.divisor - 1)
     least, most = bounds(whole)
     return max(low, -((below - least) // times)), min(high, (most + above) // times)
@@ -296,7 +303,7 @@ def positive(size: AnySize) -> AnySize:
     """Return a size, or 1 where it is less: to divide by."""
     if not isinstance(size, Size):
         return max(size, 1)
-    return size if bounds(size)[0] > 0 else Size({(AtLeastOne(size),): 1})
+    return size if bounds(size)[0] > 0 else made({(AtLeastOne(size),): 1})
 
 
 def at_most(size: AnySize, most: int) -> AnySize:
@@ -304,7 +311,7 @@ def at_most(size: AnySize, most: int) -> AnySize:
     if not isinstance(size, Size):
         return min(size, most)
     least, greatest = bounds(size)
-    return size if greatest <= most else most if least >= most else Size({(AtMost(size, most),): 1})
+    return size if greatest <= most else most if least >= most else made({(AtMost(size, most),): 1})
 
 
 def at_least(size: AnySize, least: int) -> AnySize:
@@ -410,12 +417,13 @@ def terms_of(size: AnySize) -> Mapping[Monomial, int]:
 def made(terms: Mapping[Monomial, int]) -> AnySize:
     """Return the size of these terms, as a number if no symbol is left."""
     kept = {monomial: factor for monomial, factor in terms.items() if factor}
-    if len(kept) > (() in kept):
-        size = Size(kept)
-        kept = size.key
-        if len(kept) > (() in kept):
-            return size
-    return kept.get((), 0)
+    return _one(tuple(kept.items())) if len(kept) > (() in kept) else kept.get((), 0)
+
+
+@lru_cache(1 << 13)  # most sizes of a step are made many times: one object knows its bounds and products
+def _one(terms: tuple[tuple[Monomial, int], ...]) -> AnySize:
+    size = Size(dict(terms))
+    return size if len(size.key) > (() in size.key) else size.key.get((), 0)
 
 
 def _in_order(terms: Mapping[Monomial, int]) -> dict[Monomial, int]:
@@ -459,13 +467,18 @@ def _atom_value(atom: Atom, values: Mapping[str, int]) -> int:
 
 def _atom_bounds(atom: Atom) -> tuple[int, int]:
     if isinstance(atom, str):
-        return 0, getattr(atom, "most", MOST)
+        return 0, _most_of(atom)
     least, most = bounds(inner(atom))
     if isinstance(atom, AtLeastOne):
         return max(least, 1), max(most, 1)
     if isinstance(atom, AtMost):
         return min(least, atom.most), min(most, atom.most)
     return least // atom.divisor, most // atom.divisor
+
+
+def _most_of(name: str) -> int:
+    most = name.rpartition("_")[2]
+    return int(most) if name.startswith(BOUNDED) and most.isdecimal() else MOST
 
 
 def _less(a: AnySize, b: AnySize) -> bool:
@@ -479,22 +492,9 @@ def _less(a: AnySize, b: AnySize) -> bool:
 
 
 def _quotient(size: Size, divisor: Size) -> AnySize:
-    """Return a size divided by another one, if that is a polynomial. The divisor may turn out to be 0."""
-    left: Any = size
-    whole: Any = 0
-    (lead, factor), *_ = divisor.terms.items()
-    while isinstance(left, Size):
-        (first, count), *_ = left.terms.items()
-        rest = list(first)
-        try:
-            for atom in lead:
-                rest.remove(atom)
-        except ValueError:
-            break
-        if count % factor:
-            break
-        part = made({tuple(rest): count // factor})
-        whole, left = whole + part, left - divisor * part
+    from staticgraph.compiler.graph.size_algebra.polynomials import divided_by  # few graphs need it
+
+    whole, left = divided_by(size, divisor, made)
     if isinstance(left, int) and left == 0:
         return whole
     raise Undecided(f"{size!r} // {divisor!r}", sizes=(divisor,))  # a known one divides any size

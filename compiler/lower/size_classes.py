@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, made
+from staticgraph.compiler.graph.sizes import BOUNDED, AnySize, Size, made, symbol
 from staticgraph.compiler.kernel.expr import (
     Const,
     Expr,
@@ -124,10 +124,10 @@ class _Symbols:
         least = min(column)
         unit = math.gcd(*(value - least for value in column))
         most = (max(column) - least) // unit
-        name = f"case{len(self.cases[0])}_{most}"  # code for another maximum is another one
+        part = bounded_symbol(len(self.cases[0]), most)
         for case, value in zip(self.cases, column, strict=True):
-            case[name] = (value - least) // unit
-        return bounded_symbol(name, most) * unit + least
+            case[repr(part)] = (value - least) // unit
+        return part * unit + least
 
 
 def _factor(column: Column, known: Column) -> int | None:
@@ -244,24 +244,11 @@ class _Writer:
         return node
 
 
-class BoundedName(str):
-    """The name of a symbol with its greatest value."""
-
-    __slots__ = ("most",)
-    most: int
-
-
-def bounded_symbol(name: str, most: int) -> Any:
-    """Return the size that a name stands for: 0 to `most`.
-
-    Args:
-        name: The name; another greatest value needs another one.
-        most: The greatest value.
+def bounded_symbol(number: int, most: int) -> Any:
+    """Return a size of 0 to `most`. Its name tells the bound, so that code for another one is another one.
 
     >>> from staticgraph.compiler.graph.sizes import bounds
-    >>> bounds(bounded_symbol("columns", 9) * 16 + 32)
+    >>> bounds(bounded_symbol(0, 9) * 16 + 32)
     (32, 176)
     """
-    bounded = BoundedName(name)
-    bounded.most = most
-    return Size({(bounded,): 1})
+    return symbol(f"{BOUNDED}{number}_{most}")

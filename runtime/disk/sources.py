@@ -18,6 +18,7 @@ from staticgraph.compiler import LOADED
 from staticgraph.runtime.disk import object_cache
 
 _FOLDER = Path(compiler.__file__).parent
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 @functools.cache
@@ -72,7 +73,11 @@ def _hash(paths: Sequence[str]) -> str:
 
 
 def _text(path: str) -> bytes:
-    with open(path, "rb", buffering=0) as file:
-        if os.fstat(file.fileno()).st_mtime >= LOADED:
+    descriptor = os.open(path, _READ)  # there are many files: `open` would look at each of them twice
+    try:
+        about = os.fstat(descriptor)
+        if about.st_mtime >= LOADED:
             raise _Newer(path)
-        return file.read()
+        return os.read(descriptor, about.st_size)
+    finally:
+        os.close(descriptor)

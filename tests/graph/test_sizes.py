@@ -245,3 +245,10 @@ def test_equal_sizes_hash_alike(a, b):
         if same(one, other):
             assert hash(one) == hash(other)
             assert all(at(one, x, y) == at(other, x, y) for x, y in itertools.product(VALUES, repeat=2))
+
+
+def test_a_size_is_one_object_however_it_is_computed():
+    n = symbol("n")
+    assert n * 6 + 3 is (n * 2 + 1) * 3
+    assert (n + 1) // 8 is (n + 1) // 8
+    assert at_most(n // 8, 9) * 4 is at_most((n * 2) // 16, 9) * 4

@@ -13,14 +13,15 @@ from staticgraph.compiler.codegen.gemm.share_text import emit_together
 from staticgraph.compiler.codegen.llvm import merge_functions
 from staticgraph.compiler.codegen.llvm.merge_functions import merged
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.graph.sizes import bounds, is_open, symbol
+from staticgraph.compiler.graph.open_sizes import of_data, to_data
+from staticgraph.compiler.graph.sizes import MOST, bounds, is_open, symbol
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
 from staticgraph.compiler.kernel.lower_expressions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.kernel_codes import structure_of
 from staticgraph.compiler.lower.closed import closed_work
 from staticgraph.compiler.lower.program import Loops
-from staticgraph.compiler.lower.size_classes import form_of, generalized
+from staticgraph.compiler.lower.size_classes import bounded_symbol, form_of, generalized
 from staticgraph.compiler.share_kernels import shared
 from staticgraph.compiler.size_rules import may_vary
 from staticgraph.runtime.cpu.disk import disk_cache
@@ -259,3 +260,8 @@ def test_products_that_are_done_alike_share_functions(monkeypatch: pytest.Monkey
     (codes,) = made
     names = {phase.code.name for code in codes.values() for phase in code.phases}
     assert len(names) < len(codes)
+
+
+def test_the_name_of_a_size_with_a_bound_tells_the_bound():
+    assert bounds(of_data(to_data(bounded_symbol(3, 7) * 2 + 1))) == (1, 15)
+    assert bounds(symbol("cases")) == (0, MOST)
