@@ -9,11 +9,12 @@ import numpy as np
 from staticgraph.arrays.array_ops import one_of, reshape, shape
 from staticgraph.arrays.equal_sizes import same_sizes, where_true
 from staticgraph.arrays.indexing import unique, where
-from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.framework import checked, control_dependencies, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.operation_counts import constants, counts_as
 from staticgraph.building.signatures import renamed
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as, uncounted
@@ -227,7 +228,12 @@ def add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
         one = as_sparse(one)
         with name_scope(None, "SparseTensorDenseAdd", [one, other]):
             dense = convert_to_tensor(other, dtype=one.dtype)
-            return ops.tensor_scatter_add(dense, one.indices, one.values)
+            with uncounted(dense.graph):
+                sizes = ops.shape_of(dense, out_type=int64)
+                same = same_sizes("sparse_add: both must have the same shape", one.dense_shape, [sizes])
+                with control_dependencies([same]):
+                    indices = ops.identity(one.indices)
+            return ops.tensor_scatter_add(dense, indices, one.values)
     with counted_as(get_default_graph(), 1 if isinstance(least, Tensor) else 2):
         return _combined(a, b, ops.add, "SparseAdd", least)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from staticgraph.building.framework import checked, get_default_graph, name_scope
+from staticgraph.building.framework import checked, control_dependencies, get_default_graph, name_scope
 from staticgraph.building.inputs import convert_to_tensor, placeholder, placeholder_with_default
 from staticgraph.building.operation_counts import counts_as
 from staticgraph.building.read_only import read_only
@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.errors import DtypeError, ShapeError, misuse, re
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.recording.calls import snapshot
-from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.recording.op_count import counted_as, uncounted
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -58,6 +58,11 @@ class SparseTensor:
                 )
             count, other = self._indices.shape.with_rank(2)[0].value, self._values.shape.with_rank(1)[0].value
             require(None in (count, other) or count == other, f"there are {count} indices and {other} values")
+            axes, rank = (
+                self._indices.shape.with_rank(2)[1].value,
+                self._dense_shape.shape.with_rank(1)[0].value,
+            )
+            require(None in (axes, rank) or axes == rank, f"indices have {axes} axes, and dense_shape {rank}")
 
     _NAMES = ("indices", "values", "dense_shape")
     _expected: TensorShape | None = None  # what a placeholder was told of the shapes that it is fed
@@ -162,14 +167,16 @@ class SparseTensor:
     @counts_as(1, "other")
     def __mul__(self, other: Any) -> SparseTensor:
         """Each value times the element of `other`, which is dense and broadcasts, at its place."""
-        return self.with_values(self._values * self._picked(other))
+        x = _fitting_together(self)
+        return x.with_values(x.values * x._picked(other))
 
     def __rmul__(self, other: Any) -> SparseTensor:
         return self * other
 
     @counts_as(1, "other")
     def __truediv__(self, other: Any) -> SparseTensor:
-        return self.with_values(self._values / self._picked(other))
+        x = _fitting_together(self)
+        return x.with_values(x.values / x._picked(other))
 
     def _picked(self, dense: Any) -> Tensor:
         dense = convert_to_tensor(dense, dtype=self.dtype)
@@ -210,12 +217,34 @@ class _Recorder:
 
 
 def as_sparse(x: Any) -> SparseTensor:
-    """`x`, a SparseTensor or the value of one, as a SparseTensor. TypeError for anything else."""
+    """`x`, a SparseTensor or the value of one, as a SparseTensor. TypeError for anything else.
+
+    A run in which its parts do not fit together is an InvalidArgumentError.
+    """
     if isinstance(x, SparseTensor):
-        return x
+        return _fitting_together(x)
     if isinstance(x, SparseTensorValue):
         return SparseTensor.from_value(x)
     raise misuse(TypeError, f"{x!r} is a {type(x).__name__}, and a SparseTensor is needed")
+
+
+def _fitting_together(x: SparseTensor) -> SparseTensor:
+    """`x`, of which a run demands what its constructor could not know.
+
+    There must be a place for each value, and each place must have a number for each axis.
+    """
+    parts = [part.type.shape for part in x.components()]
+    if not any(shape is None or None in shape for shape in parts):
+        return x
+    from staticgraph.arrays.equal_sizes import same_sizes  # few sizes are unknown
+
+    with uncounted(x.graph):
+        sizes = ops.concat((ops.shape_of(x.values), ops.shape_of(x.dense_shape)), axis=0)
+        text = "indices of a sparse tensor must have the shape [number of values, number of axes]"
+        with control_dependencies([same_sizes(text, ops.shape_of(x.indices), [sizes])]):
+            made = SparseTensor(ops.identity(x.indices), ops.identity(x.values), x.dense_shape)
+    made._expected = x._expected
+    return made
 
 
 def inferred_shape(x: SparseTensor) -> TensorShape:

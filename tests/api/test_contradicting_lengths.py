@@ -156,3 +156,53 @@ def test_decoders_want_a_length_of_each_sequence_that_is_there(decoder: Any):
                 session.run(decoded, {logits: fed, lengths: wrong})
     with pytest.raises(ShapeError, match="sequence length"):
         decoder(sg.zeros([4, 2, 5]), [4])
+
+
+PARTS = {
+    "indices": [[0, 0], [1, 2]],
+    "values": [1.0, 2.0],
+    "dense_shape": [2, 3],
+}
+USES = {
+    "to_dense": lambda x: sg.sparse.to_dense(x),
+    "reorder": lambda x: sg.sparse.reorder(x).values,
+    "slice": lambda x: sg.sparse.slice(x, [0, 0], [1, 2]).values,
+    "concat": lambda x: sg.sparse.concat(1, [x, x]).values,
+    "reduce_sum": lambda x: sg.sparse.reduce_sum(x),
+    "softmax": lambda x: sg.sparse.softmax(x).values,
+    "matmul": lambda x: sg.sparse_tensor_dense_matmul(x, sg.ones([3, 2])),
+    "product": lambda x: (x * sg.ones([2, 3])).values,
+    "quotient": lambda x: (x / sg.ones([3])).values,
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_parts_of_a_sparse_tensor_fit_together(use: str):
+    """One value was repeated for all places, and values without a place were left out."""
+    fed = [
+        sg.placeholder(sg.int64, [None, None]),
+        sg.placeholder(sg.float32, [None]),
+        sg.placeholder(sg.int64, [None]),
+    ]
+    result = USES[use](sg.SparseTensor(*fed))
+    wrong = ({"values": [1.0]}, {"values": [1.0, 2.0, 3.0]}, {"dense_shape": [2, 3, 1]}, {"dense_shape": [6]})
+    with sg.Session() as session:
+        session.run(result, dict(zip(fed, PARTS.values(), strict=True)))
+        for other in wrong:
+            with pytest.raises((InvalidArgumentError, ShapeError)):
+                session.run(result, dict(zip(fed, (PARTS | other).values(), strict=True)))
+
+
+def test_known_parts_of_a_sparse_tensor_fit_together():
+    with pytest.raises(ShapeError, match="2 axes, and dense_shape 3"):
+        sg.SparseTensor(PARTS["indices"], PARTS["values"], [2, 3, 1])
+
+
+def test_a_sparse_and_a_dense_tensor_of_other_sizes_are_not_added():
+    x = sg.sparse_placeholder(sg.float32)
+    total = sg.sparse_add(x, sg.ones([2, 3]))
+    with sg.Session() as session:
+        found = session.run(total, {x: tuple(PARTS.values())})
+        assert found.tolist() == [[2.0, 1.0, 1.0], [1.0, 1.0, 3.0]]
+        with pytest.raises(InvalidArgumentError, match="the same shape"):
+            session.run(total, {x: tuple((PARTS | {"dense_shape": [3, 3]}).values())})
