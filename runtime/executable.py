@@ -97,3 +97,6 @@ class Executable(Protocol):
         Returns:
             The fetched values as compiled code holds them, and the pending writes.
         """
+
+    def settle(self, store: VariableStore, interrupted: bool) -> None:
+        """End a run whose writes were made, or that was interrupted before. Writes that began are made."""

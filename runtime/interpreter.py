@@ -143,6 +143,9 @@ class InterpretedStep:
         self.needed = tuple(step.needed)
         self.checks, self._fetches, self._execute = checks, fetches, execute
 
+    def settle(self, store: VariableStore, interrupted: bool) -> None:
+        """Nothing is left to do: the commit alone changes variables."""
+
     def step(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool] = ()
     ) -> tuple[list[np.ndarray], PendingWrites]:

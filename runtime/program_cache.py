@@ -231,8 +231,13 @@ class ProgramCache:
 
     def run(self, program: Executable, arrays: Sequence[np.ndarray]) -> Any:
         """Return the fetched structure for these values of the feeds; commit new values to the store."""
-        fetched, changes = self.call(program, arrays)
-        changes.commit(self.store)
+        interrupted = True
+        try:
+            fetched, changes = self.call(program, arrays)
+            changes.commit(self.store)
+            interrupted = False
+        finally:
+            program.settle(self.store, interrupted)
         return self.fetches.assemble([value[()] for value in fetched])
 
     def call(

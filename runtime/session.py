@@ -445,10 +445,15 @@ class Session(PartialRuns):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        graph, default = self._contexts.pop()
-        default.__exit__(kind, error, trace)
-        graph.__exit__(kind, error, trace)
-        self.close()
+        graph, default = self._contexts[-1]
+        try:  # an interrupt ends none of them too early: each is left all the same
+            default.__exit__(kind, error, trace)
+        finally:
+            try:
+                graph.__exit__(kind, error, trace)
+            finally:
+                self._contexts.pop()
+                self.close()
 
 
 class _Default:

@@ -144,6 +144,9 @@ SLOW: dict[str, str] = {
         "test_a_graph_is_freed test_a_loop_that_makes_graphs_does_not_fill_the_memory "
         "test_files_that_are_refused_are_closed_at_once"
     ),
+    "runtime/test_interrupts.py": (
+        "test_an_interrupted_run_changes_all_variables_or_none test_an_interrupt_leaves_the_lock_as_it_was"
+    ),
     "runtime/test_old_processor.py": "test_results_on_an_older_processor",
     "runtime/test_open_bits.py": "test_orders_of_sizes",
     "runtime/test_open_errors.py": "test_errors_are_the_same",

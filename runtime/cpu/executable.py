@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import starmap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from weakref import WeakSet
@@ -98,8 +100,10 @@ class CpuExecutable:
         program = prepared.program
         self.watch = _watch() if shared.may_stop else None
         self.bindings: WeakSet[Caller] = WeakSet()  # what calls the native function without Python
-        self.enter(self.entry)
+        self._ended: list[int] = []  # what the native function has returned
+        self._pending: PendingWrites | None = None  # of a run that overwrites variables
         self._address = ctypes.addressof(self.table)
+        self.enter(self.entry)
         # Threads start with the first run that has work for them.
         numbers, self.parallel = shared.numbers_at(values)
         if program.opens:
@@ -140,7 +144,8 @@ class CpuExecutable:
     def enter(self, entry: int) -> None:
         """Run the function at this address from now on, which does the same as the one before."""
         self.entry = entry
-        self._call = plain(entry) if self.watch is None else self.watch.guarded(entry)
+        table, watch = self._address, self.watch
+        self._call = partial(plain(entry), table) if watch is None else watch.guarded_call(entry, table)
         for binding in self.bindings:
             binding.words[Word.ENTRY] = entry
 
@@ -163,12 +168,16 @@ class CpuExecutable:
         if self.parallel:
             self.pool.ensure()
         left = remaining()
+        ended = self._ended
+        ended.clear()
         try:
+            # One call of C, so that an interrupt after the step finds that the step has ended.
             if left is None or self.watch is None:
-                stopped = self._call(self._address)
+                ended.extend(starmap(self._call, ((),)))
             else:
                 with self.watch.limit(left):
-                    stopped = self._call(self._address)
+                    ended.extend(starmap(self._call, ((),)))
+            [stopped] = ended
             if self._failure is not None:
                 error, self._failure = self._failure, None
                 raise error
@@ -197,10 +206,19 @@ class CpuExecutable:
             arguments, results = self._arrays(feeds, store, recyclers)
         except MemoryError:
             raise _does_not_fit(self.shared.made, self.values) from None
+        step = self.prepared.step
+        changes = PendingWrites.of(step, step.writes, results[step.fetches :])
+        self._ended.clear()
+        self._pending = changes if self.prepared.program.in_place else None
         if not self(arguments, results) and self.checks is not None:
             self.checks.fail(arguments)
-        step = self.prepared.step
-        return results[: step.fetches], PendingWrites.of(step, step.writes, results[step.fetches :])
+        return results[: step.fetches], changes
+
+    def settle(self, store: VariableStore, interrupted: bool) -> None:
+        """Forget the writes of a run. If an interrupt came after it had overwritten variables, commit all."""
+        pending, self._pending = self._pending, None
+        if interrupted and pending is not None and self._ended == [0]:
+            pending.commit(store)
 
     def _arrays(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool]

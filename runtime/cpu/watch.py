@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from staticgraph.compiler.codegen.native.layouts import WatchState as Word
 from staticgraph.compiler.codegen.native.watch import guarded
@@ -77,8 +78,11 @@ class Watch:
         """The step at this address, as a function of the address of its table. Raises what a signal handler
         raised; returns something else than 0 where the step was stopped.
         """
-        run = _GUARDED(_library()[guarded.code().name])
-        return lambda table: run(step, table, self.address)
+        return lambda table: self.guarded_call(step, table)()
+
+    def guarded_call(self, step: int, table: int) -> Callable[[], int]:
+        """The same for a table whose address is known: a call of C alone."""
+        return partial(_GUARDED(_library()[guarded.code().name]), step, table, self.address)
 
     def cancel(self) -> None:
         """Stop the step, now and in every later run."""

@@ -112,6 +112,9 @@ class GpuExecutable:
         """All that is known of the step: `again` compiles it, if this is only what a run needs."""
         return self.prepared if self._again is None else self._again()
 
+    def settle(self, store: VariableStore, interrupted: bool) -> None:
+        """Nothing is left to do: the commit alone changes variables."""
+
     def step(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool] = ()
     ) -> tuple[list[np.ndarray], PendingWrites]:

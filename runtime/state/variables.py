@@ -8,11 +8,13 @@ code finds both places through the variable's `Cell`, two words that never move.
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,12 +61,16 @@ class _Places:
         self._arrays = {address_of(a): a for a in (front, array) if a is not None}
 
     def put(self, value: np.ndarray) -> None:
-        """Make `value` the front. If it is the back, the front before becomes the back."""
+        """Make `value` the front. If it is the back, the front before becomes the back.
+
+        After an interrupt it may be called again: there is no back until the front is the new one.
+        """
         before, back = self.front, self.back
         if value is not before:
+            back = before if value is back else back
+            self.cell[Cell.BACK] = 0
             self._arrays[address_of(value)] = value
             self.cell[Cell.FRONT] = address_of(value)
-            back = before if value is back else back
             self.back = back if back is not None and back.shape == value.shape else None
 
 
@@ -79,7 +85,38 @@ def _torn() -> AbortedError:
     return misuse(AbortedError, text, hint)
 
 
-class VariableStore:
+@functools.cache
+def _owner_offset() -> int:
+    """Return at which byte of a lock is the thread that holds it: the word that is 0 if none does."""
+    lock, thread = threading.RLock(), threading.get_ident()
+    words = (ctypes.c_int64 * (lock.__sizeof__() // ctypes.sizeof(ctypes.c_int64))).from_address(id(lock))
+    free = [*words]
+    with lock:
+        held = [*words]
+    [number] = [n for n, now in enumerate(held) if now == thread and not free[n]]
+    return number * ctypes.sizeof(ctypes.c_int64)
+
+
+class _LeavesLock:
+    """Context manager whose end is a method of a lock, in C: nothing can interrupt it before it begins."""
+
+    __slots__ = ("__exit__", "__dict__", "__weakref__")
+
+    __exit__: Callable[..., None]
+
+
+class _Held(_LeavesLock):
+    """Context that holds a store, for which it waits so many seconds: without end if that is -1."""
+
+    def __init__(self, store: VariableStore, timeout: float, guarded: bool = True) -> None:
+        self._store, self._timeout, self._guarded = store, timeout, guarded
+        self.__exit__ = store.__exit__
+
+    def __enter__(self) -> None:
+        self._store.acquire(self._timeout, self._guarded)
+
+
+class VariableStore(_LeavesLock):
     """Values by variable, as compiled code holds them.
 
     `with store:` no other thread's run takes place. ClosedSessionError if the session is closed.
@@ -92,50 +129,52 @@ class VariableStore:
         self._lock = threading.RLock()  # for as long as a run takes
         in_child(self._forked)
         self._functions = self._lock.acquire, self._lock.release
-        self.state = (ctypes.c_int64 * len(State))(0, 0, *map(id, self._functions))
+        self.__exit__ = self._lock.__exit__
+        owner = id(self._lock) + _owner_offset()
+        self.state = (ctypes.c_int64 * len(State))(0, owner, *map(id, self._functions))
         self._guard: Callable[[], OpError | None] | None = None  # says why there can be no run
 
     def __enter__(self) -> VariableStore:
-        self._lock.acquire()
-        if self._guard is not None and (error := self._guard()) is not None:
-            self._lock.release()
-            raise error
-        self.state[State.HOLDERS] += 1
+        self.acquire()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.state[State.HOLDERS] -= 1
-        self._lock.release()
+    def acquire(self, timeout: float = -1, guarded: bool = True) -> None:
+        """Take the lock, or wait so many seconds for it. An interrupt leaves it as it was.
 
-    @contextmanager
-    def in_time(self) -> Iterator[None]:
+        Ctrl-C raises between any two calls of Python. So one call of C takes the lock and notes that in
+        `taken`. To leave is the lock's own method: no line of Python comes first that could be interrupted.
+
+        Raises:
+            DeadlineExceededError: The time is over.
+        """
+        taken: list[bool] = []
+        try:
+            taken.extend(map(self._lock.acquire, (True,), (timeout,)))
+            if not taken[0]:
+                text = "the time that the run was given is over; runs of other threads were not"
+                raise misuse(DeadlineExceededError, text)
+            if guarded and self._guard is not None and (error := self._guard()) is not None:
+                raise error
+        except BaseException:
+            if any(taken):
+                self._lock.release()
+            raise
+
+    def in_time(self) -> _Held:
         """As `with store:`, for a run that has only so much time: it does not wait longer for others."""
         left = remaining()
-        if not self._lock.acquire(timeout=-1 if left is None else left):
-            text = "the time that the run was given is over; runs of other threads were not"
-            raise misuse(DeadlineExceededError, text)
-        try:
-            self.__enter__()
-        finally:
-            self._lock.release()
-        try:
-            yield
-        finally:
-            self.__exit__()
+        return _Held(self, -1 if left is None else left)
 
     @contextmanager
     def released(self) -> Iterator[None]:
         """Context in which other threads may run: for what waits for them. Inside `with store:` only."""
-        depth = self.state[State.HOLDERS]
-        self.state[State.HOLDERS] = 0
-        for _ in range(depth):
-            self._lock.release()
+        held: list[Any] = []
         try:
+            held.extend(map(methodcaller("_release_save"), (self._lock,)))  # however often it was taken
             yield
         finally:
-            for _ in range(depth):
-                self._lock.acquire()
-            self.state[State.HOLDERS] = depth
+            for depth in held:
+                methodcaller("_acquire_restore", depth)(self._lock)
         if self._guard is not None and (error := self._guard()) is not None:
             raise closed_meanwhile() if isinstance(error, ClosedSessionError) else error
 
@@ -236,13 +275,14 @@ class VariableStore:
             cancel: Called while a run of another thread goes on, to end it. Default: wait for its end.
         """
         self.resources.close()
-        while not self._lock.acquire(timeout=-1 if cancel is None else MOMENT):
-            assert cancel is not None
-            cancel()
-        try:
-            self._end(_closed)
-        finally:
-            self._lock.release()
+        while True:
+            try:
+                with _Held(self, -1 if cancel is None else MOMENT, guarded=False):
+                    self._end(_closed)
+                return
+            except DeadlineExceededError:
+                assert cancel is not None
+                cancel()
 
     def __del__(self) -> None:
         """End what threads compute ahead for a session that nobody has closed: they know its resources."""
@@ -257,7 +297,6 @@ class VariableStore:
     def _forked(self) -> None:
         """In a forked process: give up what a run of another thread has perhaps half changed."""
         if reclaim(self._lock):
-            self.state[State.HOLDERS] = 0
             if self._places or self._random:
                 self._end(_torn)
 
@@ -271,7 +310,7 @@ class PendingWrites:
         states: New states of random ops, if only the step knows how far.
     """
 
-    __slots__ = ("values", "advances", "states")
+    __slots__ = ("values", "advances", "states", "_new_states")
 
     def __init__(
         self,
@@ -282,6 +321,7 @@ class PendingWrites:
         self.values = {} if values is None else values
         self.advances = {} if advances is None else advances
         self.states = {} if states is None else states
+        self._new_states: list[tuple[np.ndarray, np.ndarray]] | None = None  # once it is being committed
 
     @classmethod
     def of(cls, step: Step, writes: Sequence[Operation], new: Sequence[np.ndarray]) -> PendingWrites:
@@ -308,10 +348,34 @@ class PendingWrites:
         self.states |= more.states
 
     def commit(self, store: VariableStore) -> None:
-        """Make the writes."""
+        """Make the writes, all of them: an interrupt meanwhile is raised once they are made.
+
+        To commit again does no harm.
+        """
+        if self._new_states is None:
+            self._new_states = self._states(store)
+        states = self._new_states
+        try:
+            self._write(store, states)
+        except BaseException as interrupt:
+            if isinstance(interrupt, Exception):
+                raise
+            self._write(store, states)
+            raise
+
+    def _states(self, store: VariableStore) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the states of random ops, each with what it becomes."""
+        made = [(store.random_state(op), state) for op, state in self.states.items()]
+        for op, advance in self.advances.items():
+            if op not in self.states:
+                state = store.random_state(op).copy()
+                state[0] += np.uint64(advance)
+                made.append((store.random_state(op), state))
+        return made
+
+    def _write(self, store: VariableStore, states: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+        """Make the writes. It does no harm to make them twice."""
         for op, buffer in self.values.items():
             store.commit(op, buffer)
-        for op, advance in self.advances.items():
-            store.random_state(op)[0] += np.uint64(advance)
-        for op, state in self.states.items():
-            store.random_state(op)[...] = state
+        for old, new in states:
+            old[...] = new

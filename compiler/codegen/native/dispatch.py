@@ -40,7 +40,7 @@ def accepts(
     """Return true if a binding can run now with these arguments. The table then leads to them."""
     state = binding.state
     current = state.version == binding.version
-    free = ((state.holders | binding.long) == 0) | locked
+    free = ((state.owner[0] | binding.long) == 0) | locked
     with w.if_(~(current & free & (nargs == binding.feed_count))):
         w.return_(False)
     connected = binding.connected
@@ -98,14 +98,12 @@ def hold(w: Writer, host: Register, binding: Register) -> None:
     host.decref(answer)
     with w.if_(answer != host.true):
         w.return_(False)
-    state.holders += 1
     w.return_(True)
 
 
 @function(VOID, _HOST, _STATE)
 def let_go(w: Writer, host: Register, state: Register) -> None:
     """Hold the session no longer. An error that was set stays so."""
-    state.holders -= 1
     kind, error, trace = w.stack(OBJECT), w.stack(OBJECT), w.stack(OBJECT)
     host.fetch_error(kind, error, trace)
     host.decref(host.vectorcall(state.release, NULL, 0, NULL))

@@ -139,8 +139,8 @@ class State(Record):
     """A session."""
 
     VERSION = INT64  # changes when bindings become invalid
-    HOLDERS = INT64  # how many calls hold it at the moment, one inside the other
-    ACQUIRE = OBJECT  # Python functions: of the lock that those hold
+    OWNER = pointer(INT64)  # the word of its lock that tells which thread holds it; 0 if none does
+    ACQUIRE = OBJECT  # Python functions: of that lock
     RELEASE = OBJECT
 
 
