@@ -25,7 +25,6 @@ from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.open_sizes import to_data
-from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same_shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.cpu import backend
@@ -394,20 +393,11 @@ def _prepared(
         for size in told.get(field, ()):
             opened.size(size, f"one of the {field} of a program")
     advances = tuple(opened.size(n, "the numbers that a program draws") for n in told["advances"])
-    given = len(feeds) + len(told["reads"]) + len(told["counters"])
-    made = told["fetches"] + len(told["writes"]) + len(told["draws"]) + told["checked"]
-    if len(advances) != len(told["counters"]) or given != len(arguments) or made > len(results):
+    if len(advances) != len(told["counters"]):
         raise InvalidFileError("the numbers of a program do not fit together")
-    reads, writes = operations("reads"), operations("writes")
-    held = [*zip(reads, arguments[len(feeds) :], strict=False)]
-    held += zip(writes, results[told["fetches"] :], strict=False)
-    for op, type in held:
-        value = op.outputs[0]
-        if value.dtype is not type.dtype or not compatible(value.type.shape, type.shape):
-            raise InvalidFileError(f"a program takes the variable {op.name!r}, {value.type}, as {type}")
     step = LoadedStep(
-        NO_FUNCTION, feeds, reads, operations("counters"), advances,
-        told["fetches"], writes, operations("draws"), captured,
+        NO_FUNCTION, feeds, operations("reads"), operations("counters"), advances,
+        told["fetches"], operations("writes"), operations("draws"), captured,
         told["may_overwrite"],
         checked=told["checked"], needed=[*operations("needed")],
     )  # fmt: skip
