@@ -149,7 +149,10 @@ def _received(x: Tensor, walk: backward.Backward, zero: bool) -> Any:
     """Return the derivative by `x`: IndexedSlices if nothing but rows of `x` received any."""
     found = walk.by(x)
     if found is None:
-        return ops.zeros_like(x) if zero or walk.uses.is_zero(x) else None
+        if zero:
+            return ops.zeros_like(x)
+        with uncounted(x.graph):  # TensorFlow's zeros are those of an operation on the way
+            return ops.zeros_like(x) if walk.uses.is_zero(x) else None
     if found.tensors or not x.shape.ndims:
         with uncounted(x.graph):
             return found.total(walk.spread)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from staticgraph.compiler.capture.prune import gradient_places
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -89,8 +90,12 @@ class Uses:
         """
         if self.reaches(x) or not self._flat:
             return False
-        above = Uses(self._flat, self._stopped)
-        return above.reaches(x) or above.is_zero(x)
+        return self._above.reaches(x) or self._above.is_zero(x)
+
+    @cached_property
+    def _above(self) -> Uses:
+        """What is on paths to the inputs of flat operations."""
+        return Uses(self._flat, self._stopped)
 
     def of(self, x: Tensor) -> list[tuple[Operation, int]] | None:
         """Return the operations that use `x` on those paths, each with the position of the input.

@@ -11,6 +11,8 @@ from staticgraph.building import nest
 from staticgraph.building.framework import device, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -129,12 +131,13 @@ class DropoutWrapper(_Wrapper):
             sizes = {"input": input_size} | sizes
         for kind, size in sizes.items():
             numbers = itertools.count()
-            self._noise[kind] = nest.map_structure(
-                lambda s, kind=kind, numbers=numbers: random_uniform(
-                    [1, *(as_shape(s) or ())], seed=self._seed_of(kind, next(numbers)), dtype=dtype
-                ),
-                size,
-            )
+
+            def drawn(s: Any, kind: str = kind, numbers: Iterator[int] = numbers) -> Tensor:
+                count_more(get_default_graph(), 3)  # TensorFlow joins two parts of the shape
+                seed = self._seed_of(kind, next(numbers))
+                return random_uniform([1, *(as_shape(s) or ())], seed=seed, dtype=dtype)
+
+            self._noise[kind] = nest.map_structure(drawn, size)
 
     def _seed_of(self, kind: str, number: int) -> int | None:
         """The seed of the dropout of one tensor, which TF1 derives from that of the wrapper."""

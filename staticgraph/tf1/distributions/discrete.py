@@ -164,15 +164,25 @@ class Categorical(_Classes):
 class OneHotCategorical(OfVectors, _Classes):
     """A class as a vector that is 1 at the class and 0 elsewhere."""
 
+    def _count_construction(self, of_probs: bool) -> None:
+        count_more(self._logits.graph, 6)
+
     def _sample_n(self, n: Any, seed: int | None) -> Any:
+        graph = self._logits.graph
+        start = op_count(graph) + (0 if self._logits.shape.ndims == 2 else 3)
         rows = sg.reshape(self._logits, sg.stack([-1, self.event_size]))
+        set_op_count(graph, start + 4)
         classes = sg.transpose(sg.multinomial(rows, n, seed=seed))
         classes = sg.reshape(classes, sg.concat([[n], self.batch_shape_tensor()], 0))
-        return sg.cast(sg.equal(sg.cast(classes, sg.int32)[..., None], sg.range(self.event_size)), self.dtype)
+        made = sg.cast(sg.equal(sg.cast(classes, sg.int32)[..., None], sg.range(self.event_size)), self.dtype)
+        set_op_count(graph, start + 11 + constants(n))
+        return made
 
     def _log_prob(self, x: Any) -> Any:
         labels = sg.cast(x, self._logits.dtype)
-        return sg.reduce_sum(sg.where_v2(labels > 0.0, labels * sg.nn.log_softmax(self._logits), 0.0), -1)
+        with counted_as(self._logits.graph, 43 if self._logits.type.is_static else 51):
+            logs = labels * sg.nn.log_softmax(self._logits)
+            return sg.reduce_sum(sg.where_v2(labels > 0.0, logs, 0.0), -1)
 
     def _mean(self) -> Any:
         return sg.identity(self._probs)
@@ -184,10 +194,9 @@ class OneHotCategorical(OfVectors, _Classes):
         return sg.matrix_set_diag(-self._probs[..., None] * self._probs[..., None, :], self._variance())
 
     def _mode(self) -> Any:
-        return sg.cast(
-            sg.equal(sg.argmax(self._logits, -1, output_type=sg.int32)[..., None], sg.range(self.event_size)),
-            self.dtype,
-        )
+        with counted_as(self._logits.graph, 4):
+            best = sg.argmax(self._logits, -1, output_type=sg.int32)[..., None]
+            return sg.cast(sg.equal(best, sg.range(self.event_size)), self.dtype)
 
 
 @RegisterKL(Categorical, Categorical)

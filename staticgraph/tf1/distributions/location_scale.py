@@ -151,6 +151,7 @@ class Laplace(LocationScale):
     def _standard_sample(self, shape: Any, seed: int | None) -> Any:
         above = np.nextafter(self.dtype.as_numpy_dtype(-1.0), self.dtype.as_numpy_dtype(0.0))
         uniform = sg.random_uniform(shape, float(above), 1.0, self.dtype, seed=seed)
+        count_more(uniform.graph, -1)
         return -sg.sign(uniform) * sg.log1p(-sg.abs(uniform))
 
     def _standard_log_prob(self, z: Any) -> Any:
@@ -181,6 +182,7 @@ class Logistic(LocationScale):
 
     def _standard_sample(self, shape: Any, seed: int | None) -> Any:
         uniform = _open_uniform(shape, self.dtype, seed)
+        count_more(uniform.graph, 1)
         return sg.log(uniform) - sg.log1p(-uniform)
 
     def _standard_log_prob(self, z: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.tf1.distributions.bijectors import Exp, Sigmoid
 from staticgraph.tf1.distributions.location_scale import Logistic
 from staticgraph.tf1.distributions.parameters import logits_and_probs, positive
@@ -43,6 +44,7 @@ class RelaxedBernoulli(TransformedDistribution):
             self._logits, self._probs = logits_and_probs(logits, probs, validate_args)
             given = sg.convert_to_tensor(temperature, dtype=self._logits.dtype, name="temperature")
             self._temperature = positive(given, validate_args)
+            count_more(given.graph, 1)
             logistic = Logistic(
                 self._logits / self._temperature, 1.0 / self._temperature, validate_args, allow_nan_stats
             )
@@ -75,6 +77,7 @@ class ExpRelaxedOneHotCategorical(OfVectors):
         given = sg.convert_to_tensor(temperature, dtype=self._logits.dtype, name="temperature")
         self._temperature = positive(given, self.validate_args)
         self._dtype = self._logits.dtype if dtype is None else dtype
+        count_more(given.graph, 9)  # the sizes of batch and event
         return [self._logits, self._probs]
 
     @property
@@ -84,13 +87,16 @@ class ExpRelaxedOneHotCategorical(OfVectors):
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         shape = sg.concat([[n], sg.shape(self._logits)], 0)
+        count_more(self._logits.graph, 7)  # of a batch of parameters that are broadcast
         least = float(np.finfo(self.dtype.as_numpy_dtype).tiny)
         uniform = sg.random_uniform(shape, least, 1.0, self.dtype, seed=seed)
         gumbel = -sg.log(-sg.log(uniform))
+        count_more(self._logits.graph, 1)
         return sg.nn.log_softmax((gumbel + self._logits) / self._temperature)
 
     def _log_prob(self, x: Any) -> Any:
         count = self._count()
+        count_more(self._logits.graph, 5 if self._logits.type.is_static else 13)  # one shape for both
         constant = sg.lgamma(count) + (count - 1.0) * sg.log(self._temperature)
         return constant + sg.reduce_sum(sg.nn.log_softmax(self._logits - x * self._temperature), axis=-1)
 

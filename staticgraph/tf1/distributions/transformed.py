@@ -7,6 +7,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.tf1.distributions.base import Distribution
 from staticgraph.tf1.distributions.bijectors import Bijector, Identity
@@ -45,6 +46,8 @@ class TransformedDistribution(Distribution):
         self._bijector = Identity() if bijector is None else bijector
         self._distribution = distribution
         prefix = "" if bijector is None else bijector.name
+        given = sum(shape is not None for shape in (batch_shape, event_shape))
+        count_more(sg.get_default_graph(), 28 + given)  # TensorFlow's conditions on the shapes that are given
         super().__init__(
             distribution.dtype,
             distribution.reparameterization_type,

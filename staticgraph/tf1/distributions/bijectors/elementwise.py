@@ -8,6 +8,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.tf1.distributions.bijectors.base import Bijector
 from staticgraph.tf1.distributions.parameters import checked, positive
 
@@ -40,6 +41,7 @@ class Exp(PowerTransform):
 
     def __init__(self, validate_args: bool = False, name: str = "exp") -> None:
         super().__init__(0.0, validate_args, name)
+        count_more(sg.get_default_graph(), 1)  # the power
 
 
 class Sigmoid(Bijector):
