@@ -94,7 +94,7 @@ class Uses:
 
     @cached_property
     def _above(self) -> Uses:
-        """What is on paths to the inputs of flat operations."""
+        """The paths to the inputs of flat operations."""
         return Uses(self._flat, self._stopped)
 
     def of(self, x: Tensor) -> list[tuple[Operation, int]] | None:
