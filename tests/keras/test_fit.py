@@ -214,3 +214,29 @@ def test_a_model_may_be_compiled_before_it_is_built(known):
         model.build((None, 3))
     history = model.fit(X, np.ones([len(X), 1]), epochs=3, verbose=0).history["loss"]
     assert history[2] < history[0] and model.count_params() == 11
+
+
+def test_each_graph_has_its_own_session_to_which_a_program_may_return():
+    """Models of two graphs in turn, as a program has that compares them: the weights of each stay."""
+    models, data = {}, np.ones([4, 3], "float32")
+    for graph in (sg.Graph(), sg.Graph()):
+        with graph.as_default():
+            model = keras.Sequential([keras.layers.Dense(2, input_shape=[3])])
+            model.compile("sgd", "mse")
+            model.fit(data, data[:, :2], verbose=0)
+            models[graph] = model, model.predict(data), K.get_session()
+            assert models[graph][2].graph is graph
+    for graph, (model, before, session) in models.items():
+        with graph.as_default():
+            np.testing.assert_array_equal(model.predict(data), before)
+            assert K.get_session() is session
+    (first, (_, _, kept)), (last, (_, _, closed)) = models.items()
+    with last.as_default():
+        mine = sg.Session()
+        K.set_session(mine)
+        assert K.get_session() is mine
+    with first.as_default():
+        assert K.get_session() is kept
+    assert closed is not mine
+    with sg.Graph().as_default():
+        assert K.get_session() not in (kept, closed, mine)

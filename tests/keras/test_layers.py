@@ -1,5 +1,7 @@
 """Layers and models: what they own, how they are called again, and what happens in training only."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -199,6 +201,14 @@ def test_errors_name_the_layer():
         keras.Model(keras.Input([4]), layers.Dense(1)(keras.Input([4])))
     with pytest.raises(TypeError, match="unknown argument 'unitz'"):
         layers.Dense(3, unitz=4)
+    inputs = {"shape": keras.Input, "batch_shape": keras.Input}
+    firsts = dict.fromkeys(["input_shape", "batch_input_shape"], partial(layers.Dense, 1))
+    for name, make in {**inputs, **firsts}.items():
+        with pytest.raises(TypeError, match=rf"^{name} is 3, .* list of sizes") as raised:
+            make(**{name: 3})
+        assert "test_layers.py" in str(raised.value) and f"write {name}=[3]" in str(raised.value)
+    with pytest.raises(TypeError, match=r"^input_shape is 3, .* list of sizes"):
+        layers.InputLayer(3)
     with pytest.raises(ValueError, match="no layer named 'nothing'"):
         keras.Sequential([layers.Dense(1, input_shape=[2])]).get_layer("nothing")
 

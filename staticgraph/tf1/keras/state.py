@@ -42,10 +42,10 @@ class _GraphState:
         self.masks: dict[Tensor, Tensor] = {}
         self.iterated: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # what models made of datasets
         self.results: dict[Tensor, Any] = {}  # metrics by the tensors that calling them gave
+        self.session: Session | None = None  # of programs that open none
         self.checked: WeakKeyDictionary[Session, int] = WeakKeyDictionary()  # variables known to have values
 
 
-_made: list[Session] = []  # the session of programs that open none
 _manual = [False]
 
 
@@ -144,13 +144,16 @@ def learning_phase_scope(value: Any) -> Iterator[None]:
 
 
 def get_session(op_input_list: Sequence[Any] = ()) -> Session:
-    """The default session, or the one of Keras, in which all of its variables have values."""
-    graph = get_default_graph()
+    """The default session, or the one of Keras, in which all of its variables have values.
+
+    Keras has a session for each graph, which goes with it.
+    """
     session = get_default_session()
     if session is None:
-        if not _made or _made[0].graph is not graph:
-            set_session(Session(graph=graph))
-        session = _made[0]
+        graph = get_default_graph()
+        session = _state(graph).session
+        if session is None:
+            session = _state(graph).session = Session(graph=graph)
     if not _manual[0]:
         initialize(session)
     return session
@@ -163,16 +166,16 @@ def keras_session() -> Session:
 
 
 def set_session(session: Session) -> None:
-    """Run models in `session` wherever there is no default session."""
-    _made[:] = [session]
+    """Run the models of its graph in `session` wherever there is no default session."""
+    _state(session.graph).session = session
 
 
 def clear_session() -> None:
     """Begin anew: an empty default graph, no session, names counted from one."""
+    session = _state().session
     reset_default_graph()
-    for session in _made:
+    if session is not None:
         session.close()
-    _made.clear()
 
 
 def manual_variable_initialization(value: bool) -> None:

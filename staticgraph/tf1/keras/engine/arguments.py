@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.layers import adapters
 from staticgraph.tf1.keras import activations, constraints, initializers, regularizers
 
@@ -21,6 +22,15 @@ OF_WEIGHTS = ("activation", "use_bias", "weight_options", "activity_regularizer"
 
 # What most layers start with.
 GLOROT: dict[str, Any] = {"kernel_initializer": "glorot_uniform", "bias_initializer": "zeros"}
+
+
+def axes(name: str, shape: Any) -> list[Any]:
+    """Return the sizes of a shape, which is the argument `name`. Raises TypeError if it is no list."""
+    try:
+        return [*shape]
+    except TypeError:
+        text = f"{name} is {shown(shape)}, and must be a list of sizes"
+        raise misuse(TypeError, text, f"write {name}=[{shown(shape)}]") from None
 
 
 def resolved(given: dict[str, Any]) -> dict[str, Any]:

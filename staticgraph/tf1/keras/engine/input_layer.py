@@ -8,6 +8,7 @@ from staticgraph.building import inputs
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.keras import state
+from staticgraph.tf1.keras.engine.arguments import axes
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.node import Node
 from staticgraph.tf1.keras.settings import dtype_name
@@ -30,7 +31,7 @@ class InputLayer(Layer):
         if sparse or ragged:
             raise misuse(NotImplementedError, "Input(): sparse and ragged tensors are not offered")
         if "batch_input_shape" in kwargs:
-            batch_size, *input_shape = kwargs.pop("batch_input_shape")
+            batch_size, *input_shape = axes("batch_input_shape", kwargs.pop("batch_input_shape"))
         if kwargs:
             raise misuse(ValueError, f"InputLayer() got an unknown argument {sorted(kwargs)[0]!r}")
         name = name or self._numbered()
@@ -39,7 +40,7 @@ class InputLayer(Layer):
         super().__init__(name=name, dtype=dtype_name(dtype))
         self.is_placeholder = input_tensor is None
         if input_tensor is None:
-            sizes = None if input_shape is None else [batch_size, *input_shape]
+            sizes = None if input_shape is None else [batch_size, *axes("input_shape", input_shape)]
             tensor = inputs.placeholder(dtype_name(dtype), sizes, name=self.name)
         else:
             tensor = inputs.convert_to_tensor(input_tensor)
@@ -82,12 +83,11 @@ def Input(
     10
     """
     if "batch_shape" in kwargs:
-        batch_size, *shape = kwargs.pop("batch_shape")
+        batch_size, *shape = axes("batch_shape", kwargs.pop("batch_shape"))
     if shape is None and tensor is None:
         raise misuse(ValueError, "Input() needs a shape, without the batch: Input([784])")
-    layer = InputLayer(
-        None if shape is None else list(shape), batch_size, dtype, tensor, sparse, name, ragged, **kwargs
-    )
+    sizes = None if shape is None else axes("shape", shape)
+    layer = InputLayer(sizes, batch_size, dtype, tensor, sparse, name, ragged, **kwargs)
     return layer.output
 
 

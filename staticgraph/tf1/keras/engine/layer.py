@@ -19,7 +19,7 @@ from staticgraph.state.layer import is_trained, unique
 from staticgraph.state.replicas import VariableAggregation
 from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import initializers, regularizers, state
-from staticgraph.tf1.keras.engine.arguments import written
+from staticgraph.tf1.keras.engine.arguments import axes, written
 from staticgraph.tf1.keras.engine.connections import Connections
 from staticgraph.tf1.keras.engine.node import Node, history, mask_of, set_masks
 from staticgraph.tf1.keras.engine.owned import attributes, own_attributes, variables_of
@@ -83,9 +83,9 @@ class Layer(Connections, base.Layer):
         self._metrics: list[Any] = []
         self._initial_weights = kwargs.get("weights")
         if "batch_input_shape" in kwargs:
-            self.batch_input_shape = tuple(kwargs["batch_input_shape"])
+            self.batch_input_shape = tuple(axes("batch_input_shape", kwargs["batch_input_shape"]))
         elif "input_shape" in kwargs:
-            self.batch_input_shape = (kwargs.get("batch_size"), *kwargs["input_shape"])
+            self.batch_input_shape = (kwargs.get("batch_size"), *axes("input_shape", kwargs["input_shape"]))
 
     @classmethod
     def _default_name(cls) -> str:
