@@ -57,7 +57,8 @@ def loss_of_numpy(dtype: type, steps: int) -> float:
 @pytest.mark.parametrize(("dtype", "steps"), PRECISIONS)
 def test_two_layer_net_trains_to_the_loss_of_numpy(way, dtype, steps, monkeypatch):
     monkeypatch.setattr(two_layer_net, "DTYPE", dtype)
-    assert way(steps) == pytest.approx(loss_of_numpy(dtype, steps), rel=1e-5)
+    rel = 1e-5 if dtype is np.float64 else 1e-4  # NumPy's library adds in an order that the processor decides
+    assert way(steps) == pytest.approx(loss_of_numpy(dtype, steps), rel=rel)
 
 
 @pytest.mark.parametrize("way", WAYS)
