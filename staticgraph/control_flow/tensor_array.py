@@ -203,8 +203,7 @@ class TensorArray:
 
     def _in_parts(self, value: Tensor, lengths: Tensor) -> Tensor:
         """`value`, in runs in which the lengths are equal, add up to its own, and are as many as the rows."""
-        op, given, rows = self._flow.op, static_value(lengths), size_of(value, 0)
-        size = whole(op.inputs[0]) if op.type == "TensorArrayV3" else size_of(self._flow, 0)
+        given, rows, size = static_value(lengths), size_of(value, 0), self._length()
         if given is not None and is_known(rows, size):
             if sum(given) == rows and (self._dynamic or size == len(given)):
                 return value
@@ -249,6 +248,11 @@ class TensorArray:
         """An operation that does nothing: memory is managed by the compiler."""
         return no_op(name=name)
 
+    def _length(self) -> Size:
+        """The number of rows, without an operation if the array was made with a size that is known."""
+        op = self._flow.op
+        return whole(op.operands["size"]) if op.type == "TensorArrayV3" else size_of(self._flow, 0)
+
     def _filled(self, value: Tensor) -> Tensor:
         """The rows of `value`, and zeros up to the size of the array.
 
@@ -256,9 +260,7 @@ class TensorArray:
             ShapeError: If `value` has more rows than an array that may not grow. If they are not counted
                 yet, an InvalidArgumentError comes when it is run.
         """
-        op = self._flow.op
-        size = whole(op.inputs[0]) if op.type == "TensorArrayV3" else size_of(self._flow, 0)
-        rows = size_of(value, 0)
+        size, rows = self._length(), size_of(value, 0)
         if rows is size or _counts_rows_of(size, value) or (self._dynamic and is_known(size) and size == 0):
             return value
         text = "TensorArray.unstack: more rows than the array has"
@@ -351,12 +353,9 @@ def _counts_rows_of(size: Size, value: Tensor) -> bool:
     """Return True if `size` is `shape(value)[0]`."""
     if is_known(size) or size.op.type != "StridedSlice":
         return False
-    of, *bounds = size.op.inputs
-    return (
-        of.op.type == "Shape"
-        and of.op.inputs[0] is value
-        and [static_value(each) for each in bounds] == [(0,), (1,), (1,)]
-    )
+    (of,) = size.op.tensors
+    bounds = [static_value(size.op.operands[name]) for name in ("begin", "end", "strides")]
+    return of.op.type == "Shape" and of.op.tensors[0] is value and bounds == [(0,), (1,), (1,)]
 
 
 class _Rows:

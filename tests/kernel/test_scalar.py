@@ -139,9 +139,8 @@ def test_digamma_is_the_derivative_of_lgamma(x: float):
 def test_gamma_functions_at_their_poles_and_limits():
     inf, nan = math.inf, math.nan
     assert [scalar.lgamma(x) for x in (0.0, -1.0, inf, -inf)] == [inf] * 4
-    assert scalar.digamma(inf) == inf
-    for x in (0.0, -3.0, -inf, nan):
-        assert math.isnan(scalar.digamma(x))
+    assert [scalar.digamma(x) for x in (0.0, -3.0, inf, -inf)] == [inf] * 4  # as TensorFlow has it
+    assert math.isnan(scalar.digamma(nan))
 
 
 @pytest.mark.parametrize(

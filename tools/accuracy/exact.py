@@ -92,7 +92,7 @@ def _digamma(x: np.ndarray) -> np.ndarray:
     """Steps up to 30, then the asymptotic series; reflection below 0. Good to 5e-19 of max(1, |result|)."""
     pole = (x <= 0) & (np.floor(x) == x)
     if x.dtype != np.longdouble:
-        return np.where(pole, np.nan, scipy.special.psi(x))
+        return np.where(pole, np.inf, scipy.special.psi(x))
     y = np.where(x < 0, 1 - x, x)
     total = np.zeros_like(y)
     for _ in range(30):
@@ -107,7 +107,7 @@ def _digamma(x: np.ndarray) -> np.ndarray:
     total += np.log(y) - 1 / (2 * y) - series * z
     turn = _PI * (x - np.rint(x))
     total -= np.where(x < 0, _PI * np.cos(turn) / np.sin(turn), 0)
-    return np.where(pole, np.nan, np.where(x == np.inf, x, total))
+    return np.where(pole, np.inf, np.where(x == np.inf, x, total))
 
 
 EXACT: dict[str, Reference] = {

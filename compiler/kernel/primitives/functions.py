@@ -74,9 +74,9 @@ def _lgamma(x: float) -> float:
 
 def _digamma(x: float) -> float:
     """The derivative of lgamma: recurrence up to x >= 10, then the asymptotic series; reflection below 0."""
-    if math.isnan(x) or x == -math.inf or (x <= 0 and x == math.floor(x)):
+    if math.isnan(x):
         return math.nan
-    if x == math.inf:
+    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
         return math.inf
     if x < 0:
         return _digamma(1 - x) - math.pi / math.tan(math.pi * x)
