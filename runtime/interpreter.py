@@ -144,7 +144,7 @@ class InterpretedStep:
         self.checks, self._fetches, self._execute = checks, fetches, execute
 
     def settle(self, store: VariableStore, interrupted: bool) -> None:
-        """Nothing is left to do: the commit alone changes variables."""
+        """Do nothing more: the commit alone changes variables."""
 
     def step(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool] = ()

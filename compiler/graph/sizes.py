@@ -477,8 +477,8 @@ def _atom_bounds(atom: Atom) -> tuple[int, int]:
 
 
 def _most_of(name: str) -> int:
-    most = name.rpartition("_")[2]
-    return int(most) if name.startswith(BOUNDED) and most.isdecimal() else MOST
+    most = name.rpartition("_")[2] if name.startswith(BOUNDED) else ""
+    return min(int(most), MOST) if most.isdecimal() and len(most) <= 10 else MOST  # a file may lie
 
 
 def _less(a: AnySize, b: AnySize) -> bool:

@@ -105,7 +105,7 @@ class GpuExecutable:
         self._is_run = runs
         calls = [call for call in program.host_calls if call.is_collective]
         self._collectives = _exchanging(calls, step) if calls else None
-        self._settle()
+        self._take_memory()
 
     @cached_property
     def compiled(self) -> GpuCompiled:
@@ -113,7 +113,7 @@ class GpuExecutable:
         return self.prepared if self._again is None else self._again()
 
     def settle(self, store: VariableStore, interrupted: bool) -> None:
-        """Nothing is left to do: the commit alone changes variables."""
+        """Do nothing more: the commit alone changes variables."""
 
     def step(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool] = ()
@@ -208,7 +208,7 @@ class GpuExecutable:
     def _run(self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore) -> Slot:
         self._is_run(self)
         if not self._slots:
-            self._settle()
+            self._take_memory()
         turn = self._runs % SLOTS
         slot = self._slots[turn]
         if slot.busy is not None:
@@ -382,7 +382,7 @@ class GpuExecutable:
 
     # Memory
 
-    def _settle(self) -> None:
+    def _take_memory(self) -> None:
         """Get the memory that a run needs beside the arena."""
         program = self.prepared.program
         self._beside = {r: self._own(program.results[r]) for r in self._homes if self._is_moved(r)}

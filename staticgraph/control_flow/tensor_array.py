@@ -210,21 +210,17 @@ class TensorArray:
             text = f"TensorArray.split: {rows} rows are no parts {list(given)} of an array of {size}"
             raise misuse(ShapeError, text)
         with counted_as(value.graph, 0):
-            whole_value = ops.cast(ops.shape_of(value)[0], dtype=lengths.dtype)
+            length = ops.cast(ops.shape_of(value)[0], dtype=lengths.dtype)
             total = ops.reduce_sum(lengths, axis=None)
             equal = ops.reduce_all(ops.equal(lengths, ops.reduce_max(lengths, axis=None)), axis=None)
             checks = [
                 (equal, "TensorArray.split: rows have one shape, and the lengths are", [lengths]),
-                (
-                    ops.equal(total, whole_value),
-                    "TensorArray.split: the lengths do not add up:",
-                    [total, whole_value],
-                ),
+                (ops.equal(total, length), "TensorArray.split: the lengths do not add up:", [total, length]),
             ]
             if not self._dynamic:
-                rows, given = ops.shape_of(self._flow)[0], ops.size_of(lengths)
+                sizes = [ops.shape_of(self._flow)[0], ops.size_of(lengths)]
                 text = "TensorArray.split: there must be a length for each row of the array:"
-                checks.append((ops.equal(rows, given), text, [rows, given]))
+                checks.append((ops.equal(*sizes), text, sizes))
             with control_dependencies([Assert(holds, [text, *data]) for holds, text, data in checks]):
                 return identity(value)
 

@@ -252,3 +252,13 @@ def test_a_size_is_one_object_however_it_is_computed():
     assert n * 6 + 3 is (n * 2 + 1) * 3
     assert (n + 1) // 8 is (n + 1) // 8
     assert at_most(n // 8, 9) * 4 is at_most((n * 2) // 16, 9) * 4
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["n0", "case0_", "case0_" + "9" * 10, "case0_" + "9" * 5000, "case0_x9", "other_9"],
+    ids=range(6),
+)
+def test_no_name_tells_a_bound_above_that_of_all_symbols(name):
+    assert bounds(symbol(name)) == (0, MOST)
+    assert bounds(symbol("case0_9")) == (0, 9)

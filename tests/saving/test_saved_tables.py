@@ -98,3 +98,18 @@ def test_a_table_that_no_checkpoint_takes(tmp_path):
         session.run(tf.global_variables_initializer())
         path = tf.train.Saver().save(session, str(tmp_path / "model"))
     assert set(tf.train.load_checkpoint(path).get_variable_to_shape_map()) == {"v"}
+
+
+@pytest.mark.parametrize("count", [-2, 0, 2, 3, 6])
+def test_buckets_are_a_power_of_two(count):
+    """As TensorFlow demands: hashes find a place in no other number of them."""
+    with pytest.raises(InvalidArgumentError, match=f"initial_num_buckets is {count}, and must be at least 4"):
+        tf.contrib.lookup.MutableDenseHashTable(tf.int64, tf.int64, -1, -7, -8, initial_num_buckets=count)
+
+
+def test_nothing_is_said_of_the_graph_that_is_written_beside(made, tmp_path, caplog):
+    saver = tf.train.Saver()
+    with tf.Session() as session:
+        session.run(filled(tf, made))
+        saver.save(session, str(tmp_path / "all"))
+    assert not caplog.records

@@ -14,7 +14,7 @@ from staticgraph.building.framework import GraphKeys, add_to_collection, get_col
 from staticgraph.building.inputs import convert_to_tensor, group
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64, string
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import Shape
@@ -175,12 +175,22 @@ class DenseHashTable(MutableHashTable):
         name: str = "MutableDenseHashTable",
         checkpoint: bool = True,
     ) -> None:
-        self._buckets = initial_num_buckets or 0
+        self._buckets = _checked_buckets(initial_num_buckets)
         super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
         given = {"empty_key": empty_key, "deleted_key": deleted_key}
         self.reserved = {label: _known(key, self.key_dtype) for label, key in given.items()}
         if self.reserved["empty_key"] == self.reserved["deleted_key"]:
             raise misuse(ValueError, "empty_key and deleted_key must be two different keys")
+
+
+def _checked_buckets(count: int | None) -> int:
+    """Return a number of buckets, or 0 for the usual one. A checkpoint has them all, in places by hashes."""
+    if count is None:
+        return 0
+    if count < 4 or count & (count - 1):
+        text = f"initial_num_buckets is {count}, and must be at least 4 and a power of 2"
+        raise misuse(InvalidArgumentError, text)
+    return count
 
 
 def _known(key: Any, dtype: DType) -> np.ndarray:

@@ -51,7 +51,8 @@ def fill_collections(into: Any, graph: Graph, keys: Sequence[str] | None = None)
     What cannot be said in a message is left out with a warning, as TensorFlow does.
     """
     for key in graph.get_all_collection_keys() if keys is None else keys:
-        items = graph.get_collection(key)
+        # Entries of tables are in checkpoints; in a graph they are the tables, which a program makes again.
+        items = [item for item in graph.get_collection(key) if not hasattr(item, "fitting")]
         if not items or key in _NOT_KEPT:
             continue
         try:
